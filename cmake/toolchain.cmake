@@ -1,0 +1,23 @@
+# Compiler settings common to every target.
+add_library(evener_flags INTERFACE)
+target_include_directories(evener_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(evener_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+                                              -Werror -fno-math-errno)
+# Products and sums are rounded where the source says so, whatever the machine: without this the
+# compiler may fuse them, and results would depend on which functions it happened to inline.
+target_compile_options(evener_flags INTERFACE -ffp-contract=off)
+
+if(EVENER_SANITIZE)
+  target_compile_options(evener_flags INTERFACE -fsanitize=${EVENER_SANITIZE} -fno-omit-frame-pointer
+                                                -fno-sanitize-recover=all)
+  target_link_options(evener_flags INTERFACE -fsanitize=${EVENER_SANITIZE})
+endif()
+
+find_program(EVENER_CCACHE ccache)
+if(EVENER_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${EVENER_CCACHE})
+endif()
+find_program(EVENER_MOLD mold)
+if(EVENER_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,29 @@
+// Errors a user can act on. Bugs are asserts; these are everything else.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace evener {
+
+/// Something went wrong that the message explains; the command exits with 1.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The user asked for something that cannot be: the command exits with 2.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Bad input data. The message starts with `file:line:` (line 0: the file as a whole).
+class DataError : public Error {
+ public:
+  DataError(const std::string& file, std::size_t line, const std::string& what)
+      : Error(line == 0 ? file + ": " + what : file + ":" + std::to_string(line) + ": " + what) {}
+};
+
+}  // namespace evener
