@@ -1,0 +1,30 @@
+// The binary cache: a data set as it lies in memory, mapped instead of read on later runs.
+#pragma once
+
+#include <string>
+
+#include "evener/data/read.h"
+#include "evener/data/transform.h"
+
+namespace evener {
+
+struct CacheOptions {
+  std::string directory;  // empty: no cache, always read the source
+  bool refresh = false;   // rebuild even if valid
+};
+
+/// Reads `path` through the cache: a valid entry is mapped, else the source is read, transformed
+/// and the entry written (atomically; if the directory cannot be written, a warning via `warn` and
+/// the data is used from memory). An entry is valid if the source's size and modification time, the
+/// read options, the transform and the format version are those it was made with.
+/// `transform` null: the raw data.
+Dataset open_dataset(const std::string& path, const ReadOptions& read, const Transform* transform,
+                     const CacheOptions& cache, std::string* warning = nullptr);
+
+/// Writes / maps one cache file by name (`evener convert`). Opening checks the header's checksum
+/// and every bound; `verify` reads the payload too and checks its checksum.
+void write_cache(const Dataset& data, const std::string& path);
+Dataset open_cache(const std::string& path, bool verify);
+bool is_cache(const std::string& path);
+
+}  // namespace evener

@@ -1,0 +1,43 @@
+// Checkpoints that survive a kill at any moment: everything an exact resume needs, or nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evener/run/model.h"
+
+namespace evener {
+
+/// Where a run stands. With the data, the options and the seed this determines all that follows.
+struct Progress {
+  std::uint64_t step = 0;      // updates done
+  std::uint64_t epoch = 0;     // epochs completed
+  std::uint64_t next_row = 0;  // position in the current epoch's order
+  double train_loss_sum = 0;   // of the current epoch so far, weighted by rows
+  double best_metric = 0;
+  std::uint64_t best_epoch = 0;
+  std::uint64_t epochs_since_best = 0;
+  double seconds = 0;  // of training so far, over all resumptions
+};
+
+struct Checkpoint {
+  Model model;
+  std::vector<FloatBuffer> state;  // the optimizer's vectors, in the network's layout
+  Progress progress;
+  std::map<std::string, std::string> options;  // the resolved options of the run, as text
+};
+
+/// Writes checkpoints/step-NNNNNNNN as: temporary directory, files with checksums, fsync, rename,
+/// fsync of the parent; then removes all but the newest `keep`.
+void save_checkpoint(const Checkpoint& checkpoint, const std::string& directory, int keep = 2);
+
+/// The newest checkpoint that verifies; damaged ones are reported through `warn` (naming the
+/// tensor) and passed over. Nothing if there is none at all; Error if all are damaged.
+std::optional<Checkpoint> load_checkpoint(const std::string& directory,
+                                          const std::function<void(const std::string&)>& warn);
+
+}  // namespace evener

@@ -1,0 +1,60 @@
+// Tensor files in the safetensors layout: 8 bytes of header length, a JSON header, raw
+// little-endian data. No code in it, every bound checked, readable from Python in one line.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace evener {
+
+/// A tensor to write; rows may lie apart (`stride` elements), the file holds them packed.
+struct TensorView {
+  std::string name;
+  std::string dtype;  // "F32", "I64", "U64", "U8"
+  std::vector<std::size_t> shape;
+  const void* data = nullptr;
+  std::size_t stride = 0;  // elements between rows (last dimension); 0: packed
+};
+
+/// Writes to a temporary file beside `path`, fsyncs, renames, fsyncs the folder. An xxh3 of each
+/// tensor goes into the metadata ("xxh3:NAME"), so that damage is found and named.
+void write_tensors(const std::string& path, std::span<const TensorView> tensors,
+                   const std::map<std::string, std::string>& metadata);
+
+/// Mapped; a tensor's checksum is verified when it is read. Error names file and tensor.
+class TensorFile {
+ public:
+  struct Entry {
+    std::string dtype;
+    std::vector<std::size_t> shape;
+    std::size_t begin = 0, end = 0;  // bytes within the data part
+  };
+  explicit TensorFile(const std::string& path);
+  ~TensorFile();
+  TensorFile(const TensorFile&) = delete;
+  TensorFile& operator=(const TensorFile&) = delete;
+
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+  bool contains(const std::string& name) const { return entries_.count(name) != 0; }
+
+  /// The packed bytes of a tensor, which must have this dtype and shape; verified.
+  std::span<const std::byte> bytes(const std::string& name, const std::string& dtype,
+                                   const std::vector<std::size_t>& shape) const;
+  /// Copies a rows x cols F32 tensor into memory whose rows are `stride` floats apart.
+  void read_floats(const std::string& name, std::size_t rows, std::size_t cols, std::size_t stride,
+                   float* out) const;
+
+ private:
+  std::string path_;
+  const std::byte* mapping_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t data_begin_ = 0;
+  std::map<std::string, std::string> metadata_;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace evener

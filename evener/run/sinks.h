@@ -1,0 +1,37 @@
+// Where measurements go while a run is going: metrics.jsonl and TensorBoard events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace evener {
+
+/// One row of measurements, in order; names like "p@1", "train_loss", "samples_per_second".
+using Field = std::pair<std::string, std::variant<double, std::int64_t, std::string>>;
+struct Record {
+  std::string kind;  // "step", "epoch", "eval", "end"
+  std::uint64_t step = 0;
+  double seconds = 0;  // since the run began
+  std::vector<Field> fields;
+};
+
+/// A sink never stops a run: a failing write (disk full) is reported once through its warning.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void write(const Record& record) = 0;
+  virtual void flush() = 0;
+  /// The first failure, if any: cleared by reading it.
+  virtual std::string take_warning() = 0;
+};
+
+/// One JSON object a line, appended (a resumed run goes on in the same file).
+std::unique_ptr<Sink> make_jsonl_sink(const std::string& path);
+/// events.out.tfevents.* in `directory`; every numeric field is a scalar.
+std::unique_ptr<Sink> make_tensorboard_sink(const std::string& directory);
+
+}  // namespace evener
