@@ -9,11 +9,11 @@
 
 namespace evener::cpu {
 
-/// A member's scratch for one tile's gradient.
+/// A member's scratch for one tile's gradient, of layers up to `width` inputs wide.
 class TileUpdate {
  public:
   explicit TileUpdate(std::size_t width)
-      : width_(width), gradient_(kernels().tile * width), bias_(padded(kernels().tile)) {}
+      : gradient_(kernels().tile * width), bias_(padded(kernels().tile)) {}
 
   /// Updates units [first, first + units) of a layer from the gradient at them (columns layout, its
   /// unit 0 is `first`) and the layer's input.
@@ -22,7 +22,6 @@ class TileUpdate {
              const float* input_rows);
 
  private:
-  std::size_t width_;
   FloatBuffer gradient_;
   FloatBuffer bias_;
 };
