@@ -8,13 +8,13 @@ namespace evener {
 
 std::unique_ptr<Device> make_device(const std::string& name) {
   constexpr int kMostThreads = 1024;
-  if (name == "cpu") return cpu::make_cpu_device(0);
+  if (name == "cpu") return cpu::make_cpu_device({});
   if (name.starts_with("cpu:")) {
     int threads = 0;
     const char* end = name.data() + name.size();
     const auto [stop, error] = std::from_chars(name.data() + 4, end, threads);
     if (error == std::errc{} && stop == end && threads >= 1 && threads <= kMostThreads) {
-      return cpu::make_cpu_device(threads);
+      return cpu::make_cpu_device({.threads = threads});
     }
     throw UsageError("device '" + name + "': cpu:T takes a number of threads from 1 to " +
                      std::to_string(kMostThreads));

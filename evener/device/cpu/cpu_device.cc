@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <thread>
 #include <vector>
-
-#include <sched.h>
 
 #include "evener/core/buffer.h"
 #include "evener/core/team.h"
@@ -21,7 +18,7 @@ namespace {
 
 class CpuReplica final : public Replica {
  public:
-  CpuReplica(const Network& network, const Training& training, int threads);
+  CpuReplica(const Network& network, const Training& training, const CpuOptions& options);
 
   double step(const Batch& batch, const Step& step) override;
   void predict(const Batch& batch, Predictions& out) override;
@@ -66,13 +63,16 @@ std::size_t keep_bytes(const Layout& layout, const Training& training) {
   return std::max(kKeepBytes, static_cast<std::size_t>(bytes));
 }
 
-CpuReplica::CpuReplica(const Network& network, const Training& training, int threads)
+CpuReplica::CpuReplica(const Network& network, const Training& training, const CpuOptions& options)
     : network_(network),
       training_(training),
       layout_(layout_of(network)),
-      team_(threads),
+      team_(options.threads),
       dense_layers_before_output_(network.hidden.size() - (network.sparse_input() ? 1 : 0)),
-      output_(network, layout_.layers.back(), keep_bytes(layout_, training), threads) {
+      output_(network, layout_.layers.back(),
+              options.keep_bytes > 0 ? options.keep_bytes : keep_bytes(layout_, training),
+              options.threads) {
+  const int threads = options.threads;
   for (int v = 0; v <= state_vectors(training.optimizer); ++v) buffers_.emplace_back(layout_.size);
   vectors_.weight = buffers_[0].data();
   if (buffers_.size() > 1) vectors_.first = buffers_[1].data();
@@ -232,26 +232,22 @@ void CpuReplica::predict(const Batch& batch, Predictions& out) {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(int threads) : threads_(threads) {}
-  std::string name() const override { return "cpu:" + std::to_string(threads_); }
+  explicit CpuDevice(const CpuOptions& options) : options_(options) {}
+  std::string name() const override { return "cpu:" + std::to_string(options_.threads); }
   std::unique_ptr<Replica> make_replica(const Network& network, const Training& training) override {
-    return std::make_unique<CpuReplica>(network, training, threads_);
+    return std::make_unique<CpuReplica>(network, training, options_);
   }
 
  private:
-  int threads_;
+  CpuOptions options_;
 };
 
 }  // namespace
 
-int available_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-std::unique_ptr<Device> make_cpu_device(int threads) {
-  return std::make_unique<CpuDevice>(threads > 0 ? threads : available_cores());
+std::unique_ptr<Device> make_cpu_device(const CpuOptions& options) {
+  CpuOptions resolved = options;
+  if (resolved.threads <= 0) resolved.threads = available_cores();
+  return std::make_unique<CpuDevice>(resolved);
 }
 
 }  // namespace evener::cpu

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #include "evener/device/cpu/kernels.h"
@@ -181,14 +182,26 @@ HWY_NOINLINE void backward(const Weights& weights, const Columns& gradient, std:
   }
 }
 
+// Asks for a panel's width of `count` rows; `values` may be null.
+HWY_INLINE void fetch(const float* values, std::size_t at, std::size_t count, std::size_t stride) {
+  if (values == nullptr) return;
+  for (std::size_t row = 0; row < count; ++row, at += stride) {
+    hwy::Prefetch(values + at);
+    hwy::Prefetch(values + at + lanes());
+  }
+}
+
 HWY_NOINLINE void gradient(const Columns& gradient, std::size_t units, std::size_t panels,
-                           const float* rows, std::size_t width, float* out, float* bias_out) {
+                           const float* rows, std::size_t width, const RowState& state, float* out,
+                           float* bias_out) {
   const std::size_t samples = panels * panel_width();
   const std::size_t blocks = (units + kRows - 1) / kRows;
   for (std::size_t k = 0; k < width; k += panel_width()) {
     for (std::size_t block = 0; block < blocks; ++block) {
       const std::size_t unit = block_begin(units, blocks, block);
       const std::size_t count = block_begin(units, blocks, block + 1) - unit;
+      fetch(state.first, unit * width + k, count, width);
+      fetch(state.second, unit * width + k, count, width);
       multiply_rows_of<kRows, Start::zero>(
           count, gradient.data + unit * panel_width(), panel_width(), gradient.stride, panels,
           panel_width(), rows + k * samples, nullptr, out + unit * width + k, width);

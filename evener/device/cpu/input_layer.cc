@@ -7,6 +7,19 @@
 
 namespace evener::cpu {
 
+namespace {
+
+// Asks for a row that is needed soon: rows of features lie all over the memory.
+void fetch(const RowState& row, std::size_t width) {
+  constexpr std::size_t kLine = 64 / sizeof(float);
+  for (const float* values : {row.weight, row.first, row.second}) {
+    if (values == nullptr) continue;
+    for (std::size_t i = 0; i < width; i += kLine) __builtin_prefetch(values + i, 1);
+  }
+}
+
+}  // namespace
+
 void SparseBatch::plan(const Batch& batch) {
   offsets_.assign(1, 0);
   const auto& offsets = batch.data->features.offsets;
@@ -134,11 +147,15 @@ void InputLayer::update(const SparseBatch& batch, const Vectors& vectors, const 
     }
     k.update(rule, row, gradient, width_, l2);
   };
+  const auto row_of = [&](std::size_t i) {
+    return vectors.at(segments_.weight.offset + mine.features[i] * width_);
+  };
   for (std::size_t i = 0; i < mine.features.size(); ++i) {
+    if (i + 1 < mine.features.size()) fetch(row_of(i + 1), width_);
     const std::size_t begin = mine.begins[i];
     k.gather(error_rows_.data(), width_, width_, nullptr, mine.samples.data() + begin,
              mine.values.data() + begin, mine.begins[i + 1] - begin, gradient);
-    clipped_update(vectors.at(segments_.weight.offset + mine.features[i] * width_), rule.l2);
+    clipped_update(row_of(i), rule.l2);
   }
   if (member == members_ - 1) {  // the bias: as a feature that is 1 in every sample
     mine.samples.resize(std::max(mine.samples.size(), samples.count));

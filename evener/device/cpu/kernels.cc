@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "evener/core/error.h"
+
 // SSSE3 adds nothing over the SSE4 version but time to compile.
 #define HWY_DISABLED_TARGETS HWY_SSSE3
 #undef HWY_TARGET_INCLUDE
@@ -52,9 +54,38 @@ namespace evener::cpu {
 
 HWY_EXPORT(table);
 
+namespace {
+
+Kernels& chosen() {
+  static Kernels kernels = HWY_DYNAMIC_DISPATCH(table)();
+  return kernels;
+}
+
+}  // namespace
+
 const Kernels& kernels() {
-  static const Kernels chosen = HWY_DYNAMIC_DISPATCH(table)();
-  return chosen;
+  return chosen();
+}
+
+std::vector<std::string> instruction_sets() {
+  std::vector<std::string> names;
+  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
+    names.emplace_back(hwy::TargetName(target));
+  }
+  return names;
+}
+
+void use_instruction_set(const std::string& name) {
+  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
+    if (name != hwy::TargetName(target)) continue;
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    chosen() = HWY_DYNAMIC_DISPATCH(table)();
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    return;
+  }
+  throw UsageError("instruction set '" + name + "' is not available here");
 }
 
 UpdateRule update_rule(const Training& training, const Step& step) {

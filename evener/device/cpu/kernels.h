@@ -15,6 +15,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "evener/nn/network.h"
 #include "evener/nn/training.h"
@@ -70,9 +72,11 @@ struct Kernels {
   void (*backward)(const Weights& weights, const Columns& gradient, std::size_t panels,
                    const Columns& error);
   /// out[unit][k] = sum_s gradient[unit][s] * input[s][k]; `rows` is in rows layout, `out` has
-  /// `width` floats a row. bias_out[unit] = sum_s gradient[unit][s].
+  /// `width` floats a row. bias_out[unit] = sum_s gradient[unit][s]. Meanwhile fetches the state of
+  /// these units from memory, which the update is about to need.
   void (*gradient)(const Columns& gradient, std::size_t units, std::size_t panels,
-                   const float* rows, std::size_t width, float* out, float* bias_out);
+                   const float* rows, std::size_t width, const RowState& state, float* out,
+                   float* bias_out);
 
   /// Applies the rule to n consecutive parameters; what follows up to a whole vector is padding.
   void (*update)(const UpdateRule& rule, const RowState& row, const float* gradient, std::size_t n,
@@ -118,5 +122,10 @@ struct Kernels {
 
 /// The version for this processor.
 const Kernels& kernels();
+
+/// The instruction sets that were built and run here, best first, and a switch between them: tests
+/// hold each to the reference. No replica may be alive across a switch.
+std::vector<std::string> instruction_sets();
+void use_instruction_set(const std::string& name);
 
 }  // namespace evener::cpu

@@ -17,9 +17,10 @@ void TileUpdate::apply(const LayerSegments& segments, const Vectors& vectors,
   const Kernels& k = kernels();
   const std::size_t width = segments.weight.stride;
   assert(gradient_.size() >= units * width);
-  k.gradient(gradient, units, samples.panels, input_rows, width, gradient_.data(), bias_.data());
-  std::fill(bias_.data() + units, bias_.data() + bias_.size(), 0.0F);
   const RowState rows = vectors.at(segments.weight.offset + first * width);
+  k.gradient(gradient, units, samples.panels, input_rows, width, rows, gradient_.data(),
+             bias_.data());
+  std::fill(bias_.data() + units, bias_.data() + bias_.size(), 0.0F);
   if (rule.clip > 0) {
     for (std::size_t unit = 0; unit < units; ++unit) {
       float* row = gradient_.data() + unit * width;

@@ -8,8 +8,6 @@
 
 #include <cstdint>
 
-#include "hwy/cache_control.h"
-
 #include "evener/device/cpu/gemm-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,0 +1,52 @@
+// What processor this is, and how fast it multiplies and adds.
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include <sched.h>
+
+#include "evener/core/team.h"
+#include "evener/core/time.h"
+#include "evener/device/cpu/cpu_device.h"
+#include "evener/device/cpu/kernels.h"
+
+namespace evener::cpu {
+
+int available_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+std::string cpu_description() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string name = "unknown processor";
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) {
+      const auto colon = line.find(": ");
+      if (colon != std::string::npos) name = line.substr(colon + 2);
+      break;
+    }
+  }
+  return name + ", " + kernels().name;
+}
+
+double measure_peak(int threads) {
+  constexpr std::size_t kRounds = 4'000'000;
+  Team team(threads);
+  std::vector<double> operations(static_cast<std::size_t>(threads));
+  double best = 0;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const Stopwatch watch;
+    team.run([&](int member) {
+      operations[static_cast<std::size_t>(member)] = kernels().multiply_adds(kRounds);
+    });
+    best = std::max(best,
+                    std::accumulate(operations.begin(), operations.end(), 0.0) / watch.elapsed());
+  }
+  return best;
+}
+
+}  // namespace evener::cpu
