@@ -1,5 +1,5 @@
-// Formulas of the extreme-classification repository: Bhatia et al., "The extreme classification
-// repository"; propensities: Jain, Prabhu, Varma, KDD 2016, section 4 and 5.
+// P@k, nDCG@k and PSP@k as the extreme-classification repository (Bhatia et al.) reports them;
+// propensities: Jain, Prabhu, Varma, KDD 2016.
 #include "evener/nn/metrics.h"
 
 #include <algorithm>
@@ -8,6 +8,8 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+
+#include <fmt/format.h>
 
 namespace evener {
 
@@ -147,13 +149,12 @@ Metrics evaluate(const Predictions& predictions, const CsrView& truth, std::uint
   for (const auto k : kRanks) {
     if (k > predictions.k) break;
     const Sums sums = sums_at(k, predictions, truth, inverse_propensity);
-    const std::string at = "@" + std::to_string(k);
-    metrics["p" + at] = sums.hits / (rows * k);
-    metrics["ndcg" + at] = sums.ndcg / rows;
+    metrics[fmt::format("p@{}", k)] = sums.hits / (rows * k);
+    metrics[fmt::format("ndcg@{}", k)] = sums.ndcg / rows;
     if (inverse_propensity.empty()) continue;
     // Both sums carry 1/(rows k), which cancels.
     const double best = sums.best_weighted_hits;
-    metrics["psp" + at] = best > 0 ? sums.weighted_hits / best : 0;
+    metrics[fmt::format("psp@{}", k)] = best > 0 ? sums.weighted_hits / best : 0;
   }
   add_single_label_metrics(predictions, truth, label_count, metrics);
   return metrics;
