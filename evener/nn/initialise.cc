@@ -23,20 +23,23 @@ namespace {
 
 constexpr std::uint32_t kPurpose = 0x696E6974;  // "init": apart from every other stream of the seed
 
-/// Row `row` takes the numbers of its own counters, so rows could be filled in any order.
+/// Uniform in [-bound, bound]. Each row takes the numbers of its own counters, so rows could be
+/// filled in any order; the last block's spare numbers are not used.
 void fill_row(std::span<float> row, std::uint64_t first_block, std::uint32_t layer,
               std::uint64_t seed, float bound) {
   const float scale = bound * 0x1p-31F;
-  for (std::size_t begin = 0; begin < row.size(); begin += 4) {
+  const auto fill_block = [=](std::size_t begin, std::size_t count) {
     const std::uint64_t block = first_block + begin / 4;
     const auto numbers = philox({static_cast<std::uint32_t>(block),
                                  static_cast<std::uint32_t>(block >> 32), layer, kPurpose},
                                 seed);
-    const std::size_t count = std::min<std::size_t>(4, row.size() - begin);
     for (std::size_t i = 0; i < count; ++i) {
       row[begin + i] = static_cast<float>(static_cast<std::int32_t>(numbers[i])) * scale;
     }
-  }
+  };
+  const std::size_t whole = row.size() / 4 * 4;
+  for (std::size_t begin = 0; begin < whole; begin += 4) fill_block(begin, 4);
+  if (whole < row.size()) fill_block(whole, row.size() - whole);
 }
 
 }  // namespace
