@@ -102,11 +102,16 @@ std::string chart(const Spread& spread, bool ascii, int width) {
   return text + edges + '\n';
 }
 
+// Figures on one line, or on two where it is too narrow for them.
 std::string section(std::string_view title, const Spread& spread, std::string_view range,
                     bool ascii, int width) {
-  return fmt::format("\n{}: {} {} {}, median {}, mean {}\n", title, grouped(spread.min), range,
-                     grouped(spread.max), short_number(spread.median), short_number(spread.mean)) +
-         chart(spread, ascii, width);
+  std::string head =
+      fmt::format("{}: {} {} {},", title, grouped(spread.min), range, grouped(spread.max));
+  const std::string middle =
+      fmt::format("median {}, mean {}", short_number(spread.median), short_number(spread.mean));
+  const bool fits = head.size() + 1 + middle.size() <= static_cast<std::size_t>(width);
+  head += fits ? " " : fmt::format("\n{}", kIndent);
+  return "\n" + head + middle + "\n" + chart(spread, ascii, width);
 }
 
 std::string used(std::uint64_t used, std::uint64_t all) {

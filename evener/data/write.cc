@@ -53,7 +53,7 @@ void put_row(Writer& out, const RowView& labels, const RowView& features) {
   }
   // A row without labels begins with the blank, as in the XML repository's files; so one without
   // anything is not an empty line, which other readers skip.
-  if (features.indices.empty()) out.put(' ');
+  if (labels.indices.empty() && features.indices.empty()) out.put(' ');
   for (std::size_t i = 0; i < features.indices.size(); ++i) {
     out.put(' ');
     out.put_number(features.indices[i]);

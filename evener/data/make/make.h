@@ -72,8 +72,8 @@ const std::vector<Shape>& synthetic_shapes();
 /// Throws UsageError naming the known shapes.
 SyntheticOptions synthetic_of_shape(const std::string& name, SyntheticOptions base = {});
 
-/// Writes train.txt, test.txt, labels.txt, features.txt, train.names.txt, test.names.txt (those of
-/// them that have names) and README.txt: all or nothing. An existing directory is an error unless
+/// Writes train.txt, test.txt, labels.txt, features.txt, train.names.txt, test.names.txt (of
+/// what there is) and README.txt: all or nothing. An existing directory is an error unless
 /// `force`, and even then unless it holds a data set and nothing else.
 void write_made(const MadeData& data, const std::string& directory, bool force);
 /// What `write_made` would refuse, thrown before the work of making is done.

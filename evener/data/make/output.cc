@@ -102,16 +102,19 @@ class Draft {
 };
 
 std::string readme(const MadeData& data) {
-  return fmt::format(
+  std::string text = fmt::format(
       "{}: a data set made by `evener dataset {}`\n\n{}\n"
       "train.txt, test.txt: a header `rows features labels`, then a row a line:\n"
       "labels (comma-separated) and feature:value pairs, both numbered from 0.\n"
       "labels.txt, features.txt: line i (from 0) names label or feature i.\n"
-      "train.names.txt, test.names.txt: line i names row i.\n"
-      "\nTraining rows\n\n{}\nTest rows\n\n{}",
-      data.name, data.name, data.description,
-      describe(statistics_of(data.train), true, kReadmeWidth),
-      describe(statistics_of(data.test), true, kReadmeWidth));
+      "train.names.txt, test.names.txt: line i names row i.\n",
+      data.name, data.name, data.description);
+  const auto add = [&](const char* title, const Dataset& part) {
+    text += fmt::format("\n{}\n\n{}", title, describe(statistics_of(part), true, kReadmeWidth));
+  };
+  add("Training rows", data.train);
+  if (data.test.rows() > 0) add("Test rows", data.test);
+  return text;
 }
 
 }  // namespace
@@ -130,7 +133,8 @@ void write_made(const MadeData& data, const std::string& directory, bool force) 
   check_target(directory, force);
   Draft draft(target_path(directory));
   write_multilabel(data.train, draft.file("train.txt"));
-  write_multilabel(data.test, draft.file("test.txt"));
+  // A file without a row is none that could be read.
+  if (data.test.rows() > 0) write_multilabel(data.test, draft.file("test.txt"));
   const auto write_if_any = [&](const std::vector<std::string>& names, const char* file) {
     if (!names.empty()) write_names(names, draft.file(file));
   };
