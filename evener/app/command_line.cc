@@ -99,8 +99,11 @@ void parse(CLI::App& app, std::vector<std::string> arguments) {
     print(chosen.empty() ? app.help() : chosen.front()->help());
   } catch (const CLI::CallForVersion&) {
     print(std::string("evener ") + kVersion + "\n");
-  } catch (const CLI::RequiredError& problem) {
-    throw UsageError(problem.what() + see_help(app));
+  } catch (const CLI::ExtrasError&) {
+    throw UsageError("unexpected argument '" + app.remaining(true).front() + "'" + see_help(app));
+  } catch (const CLI::ArgumentMismatch& problem) {
+    const std::string what = problem.what();
+    throw UsageError(what.substr(0, what.find(':')) + ": a value is missing" + see_help(app));
   } catch (const CLI::ParseError& problem) {
     throw UsageError(problem.what() + see_help(app));
   }
@@ -114,13 +117,19 @@ int report(const std::string& what, int exit_code) {
 int run(const std::vector<std::string>& arguments) {
   Shell shell{read_environment()};
   CLI::App app("Trains one network on unequal hardware: sparse input, very many labels.", "evener");
-  app.formatter(std::make_shared<HelpFormatter>());
+  auto formatter = std::make_shared<HelpFormatter>();
+  formatter->label("Positionals", "Arguments");
+  app.formatter(formatter);
   app.set_version_flag("--version", kVersion, "print the version");
   app.set_help_flag("-h,--help", "print this help");
   app.footer(kExamples);
+  app.option_defaults()->take_last();
   for (const auto add : {add_train, add_test, add_predict, add_devices, add_dataset, add_convert,
                          add_info, add_options}) {
     add(app, shell);
+  }
+  for (auto* command : app.get_subcommands({})) {
+    if (!command->get_group().empty()) command->group("Commands");
   }
   parse(app, arguments);
   flush_output();

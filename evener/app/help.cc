@@ -62,8 +62,12 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
     usage += option->get_required() ? " " + option->get_name() : " [" + option->get_name() + "]";
   }
   if (!top) usage += " [options]";
-  return usage + "\n\n" + app->get_description() + "\n" + make_subcommands(app, mode) +
-         make_positionals(app) + make_groups(app, mode) + "\n" + make_footer(app);
+  std::string help = usage + "\n\n" + app->get_description() + "\n" + make_subcommands(app, mode) +
+                     make_positionals(app) + make_groups(app, mode) + "\n" + make_footer(app);
+  for (auto at = help.find("\n\n\n"); at != std::string::npos; at = help.find("\n\n\n")) {
+    help.erase(at, 1);
+  }
+  return help;
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {

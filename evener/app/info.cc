@@ -1,6 +1,7 @@
 // evener info
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <thread>
 
@@ -70,49 +71,61 @@ ordered_json model_json(const std::string& path) {
 std::string text_of(const ordered_json& json) {
   std::string text;
   for (const auto& [name, value] : json.items()) {
-    text += fmt::format("{:<16}{}\n", name,
+    text += fmt::format("{:<20}{}\n", name,
                         value.is_string() ? value.get<std::string>() : value.dump());
   }
   return text;
 }
 
-/// The last record of a kind in metrics.jsonl, or null. Lines that are no JSON (a torn end) pass.
-ordered_json last_record(const std::string& path, const std::string& kind) {
+/// The last record of each kind in metrics.jsonl. Lines that are no JSON (a torn end) pass. An
+/// "end" that a resumed run has left behind is none.
+std::map<std::string, ordered_json> last_records(const std::string& path) {
   std::ifstream file(path);
-  ordered_json last;
+  std::map<std::string, ordered_json> last;
   for (std::string line; std::getline(file, line);) {
-    const auto record = ordered_json::parse(line, nullptr, false);
-    if (record.is_object() && record.value("kind", "") == kind) last = record;
+    auto record = ordered_json::parse(line, nullptr, false);
+    if (!record.is_object() || !record.contains("kind") || !record["kind"].is_string()) continue;
+    const auto kind = record["kind"].get<std::string>();
+    record.erase("kind");
+    if (kind != "end") last.erase("end");
+    last[kind] = std::move(record);
   }
   return last;
 }
 
-void show_run(const InfoOptions& options) {
-  const std::string metrics = options.what + "/metrics.jsonl";
-  ordered_json json{{"run", options.what}};
-  for (const char* kind : {"epoch", "eval", "end"}) {
-    if (auto record = last_record(metrics, kind); !record.is_null()) {
-      record.erase("kind");
-      json[kind] = std::move(record);
-    }
+Metrics metrics_in(const ordered_json& record) {
+  Metrics metrics;
+  for (const auto& [name, value] : record.items()) {
+    const bool other = name == "step" || name == "seconds" || name == "epoch";
+    if (!other && value.is_number()) metrics[name] = value.get<double>();
   }
-  std::string model;
-  for (const char* name : {"/best.safetensors", "/last.safetensors"}) {
-    if (fs::exists(options.what + name)) {
-      json["model"] = model_json(options.what + name);
-      break;
-    }
-  }
-  if (options.json) {
-    print(json.dump() + "\n");
-    return;
-  }
-  std::string text = fmt::format("{:<16}{}\n", "run", options.what);
+  return metrics;
+}
+
+std::string run_text(const ordered_json& json) {
+  std::string text = fmt::format("{:<20}{}\n", "run", json["run"].get<std::string>());
   if (json.contains("model")) text += text_of(json["model"]);
-  for (const char* kind : {"epoch", "eval", "end"}) {
-    if (json.contains(kind)) text += fmt::format("\nlast {} record\n{}", kind, text_of(json[kind]));
+  if (json.contains("epoch")) text += "\nlast epoch\n" + text_of(json["epoch"]);
+  if (json.contains("eval"))
+    text += "\nlast evaluation\n" + metrics_table(metrics_in(json["eval"]));
+  const std::string ended =
+      json.contains("end") ? json["end"].value("ended", "?") : "going on, or killed";
+  return text + fmt::format("\n{:<20}{}\n", "ended", ended);
+}
+
+void show_run(const InfoOptions& options) {
+  ordered_json json{{"run", options.what}};
+  for (const char* name : {"/best.safetensors", "/last.safetensors"}) {
+    if (!fs::exists(options.what + name)) continue;
+    json["model"] = model_json(options.what + name);
+    break;
   }
-  print(text);
+  const std::string path = options.what + "/metrics.jsonl";
+  const auto last = last_records(path);
+  for (const char* kind : {"epoch", "eval", "end"}) {
+    if (const auto found = last.find(kind); found != last.end()) json[kind] = found->second;
+  }
+  print(options.json ? json.dump() + "\n" : run_text(json));
 }
 
 void run(const InfoOptions& options, const Environment& environment) {

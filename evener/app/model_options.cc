@@ -12,7 +12,7 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
       .add_option("RUN", options.model,
                   "run directory (its best model, else its last) or model file")
       ->required();
-  command.add_option("DATA", options.data, "data file")->required();
+  command.add_option("DATA", options.data, "data file, or a folder with test.*")->required();
   command
       .add_option_function<std::string>(
           "--format",

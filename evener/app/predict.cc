@@ -64,8 +64,9 @@ void run(const PredictOptions& options, const Environment& environment) {
   if (options.k == 0) throw UsageError("-k: at least 1 label is needed");
   const LoadedModel loaded = load_for(options, environment);
   std::string warning;
-  const Names names{loaded.model.label_names,
-                    find_names(row_names_path(options.data), loaded.data.rows(), &warning)};
+  const Names names{
+      loaded.model.label_names,
+      find_names(row_names_path(data_file(options.data, "test")), loaded.data.rows(), &warning)};
   if (!warning.empty()) print_warning(warning);
 
   std::vector<std::uint32_t> rows(loaded.data.rows());

@@ -44,13 +44,13 @@ const char* value_name(const OptionInfo& info) {
 
 /// Meaning, unit, choices and default, for the help.
 std::string description(const OptionInfo& info) {
-  const std::string value = info.get(TrainOptions{});
   std::string text = info.help;
   if (!info.unit.empty()) text += " [" + info.unit + "]";
-  if (info.kind == OptionKind::choice) text += ": " + info.range;
-  const bool flag = info.kind == OptionKind::flag;
-  if (!value.empty()) text += " (" + (flag ? (value == "true" ? "on" : "off") : value) + ")";
-  return text;
+  if (info.kind == OptionKind::choice) text += "; one of " + info.range;
+  const std::string value = info.get(TrainOptions{});
+  if (value.empty()) return text;
+  if (info.kind == OptionKind::flag) return text + (value == "true" ? " (on)" : " (off)");
+  return text + " (" + value + ")";
 }
 
 void add_option(CLI::App& command, const OptionInfo& info, Given& given) {
@@ -73,7 +73,6 @@ void add_option(CLI::App& command, const OptionInfo& info, Given& given) {
           name, [&given, key = info.name](const std::string& text) { given.texts[key] = text; },
           description(info))
       ->type_name(value_name(info))
-      ->take_last()
       ->group(info.group);
 }
 
@@ -92,17 +91,24 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
   return json;
 }
 
+std::string how_it_ended(const TrainResult& result) {
+  if (result.ended == "signal") return "interrupted";
+  return result.ended == "early stop" ? "stopped early" : "finished";
+}
+
 std::string result_text(const TrainResult& result) {
   const Progress& progress = result.progress;
-  std::string text = fmt::format("{:<10}{}\n{:<10}{} after epoch {} in {} ({:.0f} rows/s)\n", "run",
-                                 result.directory, "ended", result.ended, progress.epoch,
-                                 format_duration(progress.seconds), result.samples_per_second);
-  text += metrics_table(result.metrics);
+  std::string text = fmt::format("{:<10}{}\n{:<10}{} after {} epochs, {} steps, {}\n", "run",
+                                 result.directory, "", how_it_ended(result), progress.epoch,
+                                 progress.step, format_duration(progress.seconds));
+  if (result.samples_per_second > 0) {
+    text += fmt::format("{:<10}{:.0f} rows/s\n", "speed", result.samples_per_second);
+  }
   if (progress.best_epoch > 0) {
     text += fmt::format("{:<10}{} {} after epoch {}\n", "best", metric_title(result.best_by),
                         metric_text(result.best_by, progress.best_metric), progress.best_epoch);
   }
-  return text;
+  return text + metrics_table(result.metrics);
 }
 
 int run(const Given& given, const Environment& environment) {
@@ -133,7 +139,6 @@ void add_train(CLI::App& app, Shell& shell) {
       ->add_option("--config", given->config,
                    "TOML file of options, named as here; the command line overrides it")
       ->type_name("FILE")
-      ->take_last()
       ->group("Output");
   command->callback([given, &shell] { shell.exit_code = run(*given, shell.environment); });
 }

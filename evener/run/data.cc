@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -81,6 +82,21 @@ Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
                       copy_rows(data.labels, rows), data.label_count, data.label_names);
 }
 
+std::string data_file(const std::string& path, const std::string& part) {
+  if (!std::filesystem::is_directory(path)) return path;
+  std::string found;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    const bool names = name.rfind(part + ".names", 0) == 0;  // of the rows, beside the data
+    if (name != part && (name.rfind(part + ".", 0) != 0 || names)) continue;
+    if (!found.empty()) {
+      throw UsageError(path + ": holds both " + found + " and " + name + "; name the file");
+    }
+    found = name;
+  }
+  return found.empty() ? "" : (std::filesystem::path(path) / found).string();
+}
+
 TrainingData open_training_data(const TrainOptions& options, const std::string& cache_directory,
                                 const Warn& warn) {
   const std::string cache = !options.cache              ? ""
@@ -124,8 +140,10 @@ Dataset open_data_for(const Model& model, const std::string& path, const ModelDa
   read.feature_count = model.raw_features;
   read.label_count = model.network.labels;
   read.label_names = model.label_names;
-  Dataset data = open_with(path, read, model.transform, options.cache_directory, warn);
-  if (data.rows() == 0) throw DataError(path, 0, "there are no rows");
+  const std::string file = data_file(path, "test");
+  if (file.empty()) throw UsageError(path + ": is a folder without a test.* file");
+  Dataset data = open_with(file, read, model.transform, options.cache_directory, warn);
+  if (data.rows() == 0) throw DataError(file, 0, "there are no rows");
   return data;
 }
 

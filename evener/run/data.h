@@ -18,6 +18,10 @@ namespace evener {
 
 using Warn = std::function<void(const std::string&)>;
 
+/// A file as it is; of a folder its file `part` ("train", "test") with any ending. Empty if the
+/// folder has none, UsageError if it has several.
+std::string data_file(const std::string& path, const std::string& part);
+
 struct TrainingData {
   Dataset train;
   std::vector<std::uint32_t> rows;    // of `train` that are trained on; empty: all

@@ -63,10 +63,23 @@ std::string metrics_line(const Metrics& metrics) {
 }
 
 std::string metrics_table(const Metrics& metrics) {
+  // A line a family with a column for each k, then the single ones.
   std::string table;
+  for (const char* family : {"p", "ndcg", "psp"}) {
+    std::string line, head;
+    for (const char* k : {"@1", "@3", "@5"}) {
+      const auto found = metrics.find(std::string(family) + k);
+      if (found == metrics.end()) continue;
+      head += fmt::format("{:>8}", k);
+      line += fmt::format("{:>8}", metric_text(found->first, found->second));
+    }
+    if (line.empty()) continue;
+    if (table.empty()) table = fmt::format("{:<10}{}\n", "%", head);
+    table += fmt::format("{:<10}{}\n", metric_title(family), line);
+  }
   for (const auto& [name, value] : metrics) {
-    table += fmt::format("{:<10}{:>9}{}\n", metric_title(name), metric_text(name, value),
-                         is_share(name) ? " %" : "");
+    if (name.find('@') != std::string::npos) continue;
+    table += fmt::format("{:<10}{:>8}\n", metric_title(name), metric_text(name, value));
   }
   return table;
 }

@@ -26,7 +26,7 @@ std::string metric_title(const std::string& metric);
 std::string metric_text(const std::string& metric, double value);
 /// "P@1 79.8  P@3 ...": the few that a progress line has room for.
 std::string metrics_line(const Metrics& metrics);
-/// One line a metric, aligned, shares in per cent.
+/// All of them, aligned: P, nDCG and PSP with a column for each k. Shares in per cent.
 std::string metrics_table(const Metrics& metrics);
 
 }  // namespace evener

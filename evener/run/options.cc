@@ -41,7 +41,9 @@ OptionInfo by_place(OptionInfo info) {
 
 std::vector<OptionInfo> data_options() {
   return {
-      by_place(path_option({"data", "", "training data"}, &T::data)),
+      by_place(path_option(
+          {"data", "", "training data: a file, or a folder with train.* and perhaps test.*"},
+          &T::data)),
       path_option({"test", "", "data to evaluate on while training"}, &T::test),
       real_option({"validation-share", "of the rows",
                    "without --test: rows held out of the training data to evaluate on"},

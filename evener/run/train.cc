@@ -148,6 +148,17 @@ void refuse_existing_run(const std::string& path) {
   }
 }
 
+/// `evener train FOLDER` trains on its train.* and evaluates on its test.*, if it has one.
+void use_folder(TrainOptions& options) {
+  const std::string folder = options.data;
+  if (!fs::is_directory(folder)) return;
+  options.data = data_file(folder, "train");
+  if (options.data.empty()) throw UsageError(folder + ": is a folder without a train.* file");
+  if (options.test.empty() && options.validation_share == 0) {
+    options.test = data_file(folder, "test");
+  }
+}
+
 }  // namespace
 
 TrainOptions resolve_options(const OptionTexts& given, const std::string& config) {
@@ -165,6 +176,7 @@ TrainOptions resolve_options(const OptionTexts& given, const std::string& config
   apply_option_texts(from_file, options);
   apply_option_texts(given, options);
   if (options.data.empty()) throw UsageError("no training data given: evener train DATA");
+  use_folder(options);
   if (!resume.empty() && !options.output.empty()) {
     throw UsageError("--resume goes on in the same run directory: leave -o out");
   }
