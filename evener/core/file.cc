@@ -1,0 +1,137 @@
+#include "evener/core/file.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "evener/core/error.h"
+
+namespace evener {
+
+namespace {
+
+[[noreturn]] void fail_with(const std::string& path, const std::string& what, int error) {
+  throw Error(path + ": " + what + ": " + std::strerror(error));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// The kernel takes at most about 2 GiB a call and may be interrupted.
+void write_all(int fd, const char* data, std::size_t size, const std::string& path) {
+  while (size > 0) {
+    const ssize_t written = ::write(fd, data, std::min(size, std::size_t{1} << 30));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      fail_with(path, "cannot write", errno);
+    }
+    data += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+// Renaming is durable only once the directory itself is on disk. File systems that cannot sync a
+// directory say EINVAL; there is nothing more to be done on them.
+void sync_directory_of(const std::string& path) {
+  auto directory = std::filesystem::path(path).parent_path();
+  if (directory.empty()) directory = ".";
+  const Descriptor fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0 || (fsync(fd.get()) != 0 && errno != EINVAL)) {
+    fail_with(path, "cannot sync its directory", errno);
+  }
+}
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) {
+  // Non-blocking, lest a named pipe without a writer hang us before we see that it is none of ours.
+  const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0) fail_with(path, "cannot open", errno);
+  struct stat status {};
+  if (fstat(fd.get(), &status) != 0) fail_with(path, "cannot read", errno);
+  if (S_ISDIR(status.st_mode)) fail_with(path, "cannot read", EISDIR);
+  if (!S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file");
+  size_ = static_cast<std::size_t>(status.st_size);
+  if (size_ == 0) return;
+  void* memory = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  if (memory == MAP_FAILED) fail_with(path, "cannot map", errno);
+  data_ = static_cast<const std::byte*>(memory);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+}
+
+// Not mkstemp: that makes private files, while the result should be as readable as any new file.
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  static std::atomic<unsigned> counter{0};
+  do {
+    temporary_ = path + ".tmp" + std::to_string(getpid()) + "." + std::to_string(counter++);
+    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ < 0) fail("cannot create a file beside it");
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  close(descriptor_);
+  unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail(const char* what) const {
+  fail_with(path_, what, errno);
+}
+
+void AtomicFile::write(const void* data, std::size_t size) {
+  write_all(descriptor_, static_cast<const char*>(data), size, path_);
+}
+
+void AtomicFile::write_at(std::size_t offset, const void* data, std::size_t size) {
+  const off_t end = lseek(descriptor_, 0, SEEK_CUR);
+  if (end < 0 || lseek(descriptor_, static_cast<off_t>(offset), SEEK_SET) < 0) fail("cannot seek");
+  write_all(descriptor_, static_cast<const char*>(data), size, path_);
+  if (lseek(descriptor_, end, SEEK_SET) < 0) fail("cannot seek");
+}
+
+void AtomicFile::commit() {
+  if (fsync(descriptor_) != 0) fail("cannot sync");
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot rename its temporary file");
+  close(std::exchange(descriptor_, -1));
+  sync_directory_of(path_);
+}
+
+void write_atomically(const std::string& path, std::span<const std::byte> contents) {
+  AtomicFile file(path);
+  file.write(contents.data(), contents.size());
+  file.commit();
+}
+
+}  // namespace evener

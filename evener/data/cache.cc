@@ -1,0 +1,157 @@
+#include "evener/data/cache.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "evener/core/error.h"
+#include "evener/core/file.h"
+#include "evener/data/cache_file.h"
+#include "evener/data/companions.h"
+#include "evener/data/parse.h"
+
+namespace evener {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Joins the parts of a key; lengths keep ("ab", "c") and ("a", "bc") apart.
+class Key {
+ public:
+  void add(std::string_view part) { text_ += fmt::format("{}:{};", part.size(), part); }
+  void add(std::uint64_t number) { text_ += fmt::format("{};", number); }
+  std::uint64_t hash() const { return XXH3_64bits(text_.data(), text_.size()); }
+
+ private:
+  std::string text_;
+};
+
+/// What is read and how: names the entry. Threads do not matter, they do not change the result.
+std::uint64_t key_of(const std::string& path, const ReadOptions& read, const Transform* transform) {
+  Key key;
+  key.add(fs::absolute(path).lexically_normal().string());
+  key.add(to_string(read.format));
+  key.add(read.feature_count);
+  key.add(read.label_count);
+  for (const auto& name : read.label_names) key.add(name);
+  if (transform != nullptr && !transform->identity()) {
+    key.add(transform->options.hash_features);
+    key.add(transform->options.tfidf ? 1 : 0);
+    key.add(transform->options.normalise ? 1 : 0);
+    key.add(XXH3_64bits(transform->idf.data(), transform->idf.size() * sizeof(float)));
+  }
+  return key.hash();
+}
+
+/// The state of the sources when an entry is made from them; changes whenever one of them does.
+std::uint64_t stamp_of(const std::string& path, std::uint64_t key_hash) {
+  Key key;
+  key.add(key_hash);
+  auto files = companions_of(path);
+  files.push_back(path);
+  for (const auto& file : files) {
+    struct stat status {};
+    if (stat(file.c_str(), &status) != 0) continue;
+    key.add(file);
+    key.add(static_cast<std::uint64_t>(status.st_size));
+    key.add(static_cast<std::uint64_t>(status.st_mtim.tv_sec));
+    key.add(static_cast<std::uint64_t>(status.st_mtim.tv_nsec));
+  }
+  return key.hash();
+}
+
+std::string entry_path(const std::string& directory, const std::string& source,
+                       std::uint64_t key_hash) {
+  const std::string stem = fs::path(source).filename().string().substr(0, 100);
+  return fs::path(directory) / fmt::format("{}-{:016x}.evdata", stem, key_hash);
+}
+
+void add_warning(std::string* warning, const std::string& text) {
+  if (warning == nullptr) return;
+  if (!warning->empty()) *warning += "; ";
+  *warning += text;
+}
+
+/// The entry, if it is there, undamaged and made from the sources as they are now.
+std::optional<Dataset> open_entry(const std::string& path, std::uint64_t stamp,
+                                  std::string* warning) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::nullopt;
+  bool wrong_version = false;
+  try {
+    auto file = std::make_shared<MappedFile>(path);
+    const auto bytes = file->bytes();
+    if (checked_cache_header(bytes, path, &wrong_version).stamp != stamp) return std::nullopt;
+    return parse_cache(bytes, path, false, std::move(file));
+  } catch (const Error& damage) {
+    if (!wrong_version) {
+      add_warning(warning, std::string(damage.what()) + "; the source is read again");
+    }
+    return std::nullopt;
+  }
+}
+
+Dataset read_and_transform(const std::string& path, const ReadOptions& read,
+                           const Transform* transform) {
+  Dataset data = read_dataset(path, read);
+  if (transform == nullptr) return data;
+  return apply_transform(data, *transform, read.threads);
+}
+
+}  // namespace
+
+Dataset open_dataset(const std::string& path, const ReadOptions& read, const Transform* transform,
+                     const CacheOptions& cache, std::string* warning) {
+  if (warning != nullptr) warning->clear();
+  const bool raw = transform == nullptr || transform->identity();
+  if (raw && read.format == Format::automatic && is_cache(path)) {
+    return fit_to_options(open_cache(path, false), path, read);
+  }
+  if (cache.directory.empty()) return read_and_transform(path, read, transform);
+
+  const std::uint64_t key = key_of(path, read, transform);
+  // Taken before reading: if a source changes meanwhile, the entry is stale at once.
+  const std::uint64_t stamp = stamp_of(path, key);
+  const std::string entry = entry_path(cache.directory, path, key);
+  if (!cache.refresh) {
+    if (auto data = open_entry(entry, stamp, warning)) return *std::move(data);
+  }
+  Dataset data = read_and_transform(path, read, transform);
+  try {
+    fs::create_directories(cache.directory);
+    write_cache_file(data, entry, stamp);
+  } catch (const std::runtime_error& error) {
+    add_warning(warning, fmt::format("the data cache is not used: {}", error.what()));
+    return data;
+  }
+  // From here on as every later run: the pages can be dropped and read again at need.
+  if (auto mapped = open_entry(entry, stamp, nullptr)) return *std::move(mapped);
+  return data;
+}
+
+void write_cache(const Dataset& data, const std::string& path) {
+  write_cache_file(data, path, 0);
+}
+
+Dataset open_cache(const std::string& path, bool verify) {
+  auto file = std::make_shared<MappedFile>(path);
+  const auto bytes = file->bytes();
+  return parse_cache(bytes, path, verify, std::move(file));
+}
+
+bool is_cache(const std::string& path) {
+  try {
+    return begins_as_cache(MappedFile(path).bytes());
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace evener

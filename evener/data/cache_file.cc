@@ -1,0 +1,250 @@
+#include "evener/data/cache_file.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <xxhash.h>
+
+#include "evener/core/error.h"
+#include "evener/core/file.h"
+#include "evener/data/cache.h"
+#include "evener/data/parse.h"
+
+static_assert(std::endian::native == std::endian::little, "cache files are little-endian");
+
+namespace evener {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+constexpr std::uint64_t kAlignment = 64;  // a cache line; also enough for any vector load
+
+std::uint64_t aligned(std::uint64_t offset) {
+  return (offset + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+enum Section { kFeatureOffsets, kIndices, kValues, kLabelOffsets, kLabels, kNames, kSections };
+
+struct Place {
+  std::uint64_t offset, size;
+};
+struct Layout {
+  std::array<Place, kSections> places;
+  std::uint64_t file_size;
+};
+
+// Counts are below 2^48 (checked), so nothing here overflows.
+Layout layout_of(const CacheHeader& header) {
+  const std::array<std::uint64_t, kSections> sizes{
+      (header.rows + 1) * 8, header.features * 4, header.has_values != 0 ? header.features * 4 : 0,
+      (header.rows + 1) * 8, header.labels * 4,   header.names_size};
+  Layout layout{};
+  std::uint64_t at = sizeof(CacheHeader);
+  for (std::size_t i = 0; i < kSections; ++i) {
+    layout.places[i] = {aligned(at), sizes[i]};
+    at = layout.places[i].offset + sizes[i];
+  }
+  layout.file_size = at;
+  return layout;
+}
+
+std::uint64_t header_checksum(const CacheHeader& header) {
+  return XXH3_64bits(&header, offsetof(CacheHeader, header_checksum));
+}
+
+std::string packed_names(const std::vector<std::string>& names) {
+  std::string packed;
+  for (const auto& name : names) {
+    const auto size = static_cast<std::uint32_t>(name.size());
+    packed.append(reinterpret_cast<const char*>(&size), sizeof size);
+    packed += name;
+  }
+  return packed;
+}
+
+std::vector<std::string> unpacked_names(std::string_view packed, std::uint32_t count) {
+  std::vector<std::string> names;
+  while (packed.size() >= 4) {
+    std::uint32_t size = 0;
+    std::memcpy(&size, packed.data(), sizeof size);
+    packed.remove_prefix(sizeof size);
+    if (size > packed.size()) break;
+    names.emplace_back(packed.substr(0, size));
+    packed.remove_prefix(size);
+  }
+  if (!packed.empty() || names.size() != count) throw Error("its label names are damaged");
+  return names;
+}
+
+/// Appends sections at their aligned places and sums up what it writes.
+class PayloadWriter {
+ public:
+  explicit PayloadWriter(AtomicFile& file) : file_(file), state_(XXH3_createState()) {
+    XXH3_64bits_reset(state_);
+  }
+  PayloadWriter(const PayloadWriter&) = delete;
+  PayloadWriter& operator=(const PayloadWriter&) = delete;
+  ~PayloadWriter() { XXH3_freeState(state_); }
+
+  void write_section(const Place& place, const void* data) {
+    static constexpr char kZeros[kAlignment] = {};
+    put(kZeros, place.offset - at_);
+    put(data, place.size);
+  }
+  std::uint64_t checksum() const { return XXH3_64bits_digest(state_); }
+
+ private:
+  void put(const void* data, std::uint64_t size) {
+    if (size == 0) return;
+    file_.write(data, size);
+    XXH3_64bits_update(state_, data, size);
+    at_ += size;
+  }
+
+  AtomicFile& file_;
+  XXH3_state_t* state_;
+  std::uint64_t at_ = sizeof(CacheHeader);
+};
+
+template <class T>
+std::span<const T> section(Bytes bytes, const Place& place) {
+  const Bytes part = bytes.subspan(place.offset, place.size);
+  return {reinterpret_cast<const T*>(part.data()), place.size / sizeof(T)};
+}
+
+// A file with right checksums can still be nonsense if somebody made it so.
+void check_rows(const CsrView& matrix, std::uint32_t count) {
+  for (std::size_t row = 0; row < matrix.rows(); ++row) {
+    const std::uint64_t begin = matrix.offsets[row];
+    const std::uint64_t end = matrix.offsets[row + 1];
+    if (begin > end || end > matrix.indices.size()) throw Error("its row offsets are damaged");
+    for (std::uint64_t i = begin; i < end; ++i) {
+      if (matrix.indices[i] >= count || (i > begin && matrix.indices[i] <= matrix.indices[i - 1])) {
+        throw Error("its indices are damaged");
+      }
+    }
+  }
+  for (const float value : matrix.values) {
+    if (!std::isfinite(value)) throw Error("its values are damaged");
+  }
+}
+
+void check_ends(const CsrView& matrix) {
+  if (matrix.offsets.front() != 0 || matrix.offsets.back() != matrix.indices.size()) {
+    throw Error("its row offsets are damaged");
+  }
+}
+
+Dataset map_sections(Bytes bytes, const CacheHeader& header, bool verify) {
+  const Layout layout = layout_of(header);
+  const auto& places = layout.places;
+  const auto names = section<char>(bytes, places[kNames]);
+  if (XXH3_64bits(names.data(), names.size()) != header.names_checksum) {
+    throw Error("its label names are damaged");
+  }
+  if (verify) {
+    const Bytes payload = bytes.subspan(sizeof(CacheHeader));
+    if (XXH3_64bits(payload.data(), payload.size()) != header.payload_checksum) {
+      throw Error("its contents are damaged (wrong checksum)");
+    }
+  }
+  Dataset data;
+  data.features = {section<std::uint64_t>(bytes, places[kFeatureOffsets]),
+                   section<std::uint32_t>(bytes, places[kIndices]),
+                   section<float>(bytes, places[kValues])};
+  data.labels = {section<std::uint64_t>(bytes, places[kLabelOffsets]),
+                 section<std::uint32_t>(bytes, places[kLabels]),
+                 {}};
+  data.feature_count = header.feature_count;
+  data.label_count = header.label_count;
+  if (header.names_size > 0) {
+    data.label_names = unpacked_names({names.data(), names.size()}, header.label_count);
+  }
+  check_ends(data.features);
+  check_ends(data.labels);
+  if (verify) {
+    check_rows(data.features, data.feature_count);
+    check_rows(data.labels, data.label_count);
+  }
+  return data;
+}
+
+}  // namespace
+
+bool begins_as_cache(Bytes bytes) {
+  return bytes.size() >= sizeof CacheHeader::kMagic &&
+         std::memcmp(bytes.data(), CacheHeader::kMagic, sizeof CacheHeader::kMagic) == 0;
+}
+
+CacheHeader checked_cache_header(Bytes bytes, const std::string& name, bool* wrong_version) {
+  if (wrong_version != nullptr) *wrong_version = false;
+  if (!begins_as_cache(bytes)) throw DataError(name, 0, "this is not a cache file");
+  if (bytes.size() < sizeof(CacheHeader)) throw DataError(name, 0, "the cache file is cut off");
+  CacheHeader header{};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.version != CacheHeader::kVersion) {
+    if (wrong_version != nullptr) *wrong_version = true;
+    throw DataError(name, 0, "the cache file was made by another version; make it again");
+  }
+  if (header.header_checksum != header_checksum(header)) {
+    throw DataError(name, 0, "the cache file is damaged: the checksum of its header is wrong");
+  }
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 48;
+  if (header.rows >= kLargest || header.features >= kLargest || header.labels >= kLargest ||
+      header.names_size >= kLargest || header.file_size != bytes.size() ||
+      layout_of(header).file_size != bytes.size()) {
+    throw DataError(name, 0, "the cache file is damaged: it is not as long as its header says");
+  }
+  return header;
+}
+
+Dataset parse_cache(Bytes bytes, const std::string& name, bool verify,
+                    std::shared_ptr<const void> storage) {
+  const CacheHeader header = checked_cache_header(bytes, name);
+  try {
+    Dataset data = map_sections(bytes, header, verify);
+    data.storage = std::move(storage);
+    return data;
+  } catch (const Error& error) {
+    throw DataError(name, 0, std::string("the cache file is damaged: ") + error.what());
+  }
+}
+
+void write_cache_file(const Dataset& data, const std::string& path, std::uint64_t stamp) {
+  const std::string names = packed_names(data.label_names);
+  CacheHeader header{};
+  std::memcpy(header.magic, CacheHeader::kMagic, sizeof header.magic);
+  header.version = CacheHeader::kVersion;
+  header.has_values = data.features.values.empty() ? 0 : 1;
+  header.rows = data.rows();
+  header.features = data.features.nonzeros();
+  header.labels = data.labels.nonzeros();
+  header.feature_count = data.feature_count;
+  header.label_count = data.label_count;
+  header.names_size = names.size();
+  header.names_checksum = XXH3_64bits(names.data(), names.size());
+  header.stamp = stamp;
+  const Layout layout = layout_of(header);
+  header.file_size = layout.file_size;
+
+  AtomicFile file(path);
+  file.write(&header, sizeof header);
+  PayloadWriter payload(file);
+  payload.write_section(layout.places[kFeatureOffsets], data.features.offsets.data());
+  payload.write_section(layout.places[kIndices], data.features.indices.data());
+  payload.write_section(layout.places[kValues], data.features.values.data());
+  payload.write_section(layout.places[kLabelOffsets], data.labels.offsets.data());
+  payload.write_section(layout.places[kLabels], data.labels.indices.data());
+  payload.write_section(layout.places[kNames], names.data());
+  header.payload_checksum = payload.checksum();
+  header.header_checksum = header_checksum(header);
+  file.write_at(0, &header, sizeof header);
+  file.commit();
+}
+
+}  // namespace evener

@@ -1,0 +1,139 @@
+#include "evener/data/read.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+#include "evener/core/file.h"
+#include "evener/data/cache.h"
+#include "evener/data/companions.h"
+#include "evener/data/parse.h"
+#include "evener/data/stream.h"
+#include "evener/data/windows.h"
+
+namespace evener {
+
+namespace {
+
+// Large enough that threads have something to do between two meetings, small enough to stay in
+// the caches of a core. What is unpacked comes in windows of one size on every machine.
+constexpr std::size_t kWindow = std::size_t{4} << 20;
+constexpr std::size_t kHead = std::size_t{64} << 10;
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+MappedFile open_data(const std::string& path) {
+  try {
+    return MappedFile(path);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    throw DataError(path, 0, what.starts_with(path + ": ") ? what.substr(path.size() + 2) : what);
+  }
+}
+
+Format format_of(std::span<const std::byte> bytes, const std::string& path) {
+  if (compression_of(bytes) == Compression::none) {
+    return detect_format(text_of(bytes).substr(0, kHead));
+  }
+  std::string head(kHead, '\0');
+  try {
+    head.resize(open_stream(bytes)->read(head));
+  } catch (const Error& error) {
+    throw DataError(path, 0, error.what());
+  }
+  return detect_format(head);
+}
+
+std::unique_ptr<Windows> open_text(std::span<const std::byte> bytes, const std::string& path,
+                                   int threads) {
+  if (compression_of(bytes) == Compression::none) {
+    return windows_of(text_of(bytes), kWindow * static_cast<std::size_t>(std::max(threads, 1)));
+  }
+  return windows_of(open_stream(bytes), path, kWindow);
+}
+
+bool exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// Without labels one can only predict: then there is a model, which has labels.
+void require_labels(bool found, const std::string& path, const std::string& where,
+                    const ReadOptions& options) {
+  if (found || options.label_count > 0) return;
+  throw DataError(path, 0, fmt::format("there are no labels: {}", where));
+}
+
+Dataset read_idx(std::span<const std::byte> bytes, const std::string& path,
+                 const ReadOptions& options) {
+  const auto files = idx_label_files(path);
+  const auto file = std::find_if(files.begin(), files.end(), exists);
+  require_labels(file != files.end(), path,
+                 files.empty() ? "for a file named *images* they are read from the one beside it "
+                                 "that is named *labels*"
+                               : "there is no file " + files.front(),
+                 options);
+  const auto images = open_stream(bytes);
+  if (file == files.end()) return parse_idx(*images, path, nullptr, "");
+  const MappedFile label_file = open_data(*file);
+  const auto labels = open_stream(label_file.bytes());
+  return parse_idx(*images, path, labels.get(), *file);
+}
+
+Dataset read_npz(std::span<const std::byte> bytes, const std::string& path,
+                 const ReadOptions& options) {
+  if (compression_of(bytes) != Compression::none) {
+    throw DataError(path, 0, "an .npz file must not be compressed again; unpack it first");
+  }
+  const std::string label_path = npz_label_file(path);
+  if (!exists(label_path)) {
+    Dataset data = parse_npz(bytes, path, {}, "");
+    require_labels(data.label_count > 0, path,
+                   "neither arrays y_indptr, y_indices, y_shape in it, nor a file " + label_path,
+                   options);
+    return data;
+  }
+  const MappedFile labels = open_data(label_path);
+  if (labels.bytes().empty()) throw DataError(label_path, 0, "the file is empty");
+  return parse_npz(bytes, path, labels.bytes(), label_path);
+}
+
+Dataset with_label_names(Dataset data, const std::string& path) {
+  if (data.label_names.empty()) data.label_names = read_label_names(path, data.label_count);
+  return data;
+}
+
+}  // namespace
+
+Dataset read_dataset(const std::string& path, const ReadOptions& options) {
+  if (options.format == Format::automatic && is_cache(path)) {
+    return fit_to_options(open_cache(path, true), path, options);
+  }
+  const MappedFile file = open_data(path);
+  const auto bytes = file.bytes();
+  if (bytes.empty()) throw DataError(path, 0, "the file is empty");
+  const Format format =
+      options.format == Format::automatic ? format_of(bytes, path) : options.format;
+  switch (format) {
+    case Format::libsvm:
+      return parse_libsvm(*open_text(bytes, path, options.threads), path, options);
+    case Format::idx:
+      return fit_to_options(read_idx(bytes, path, options), path, options);
+    case Format::npz:
+      return fit_to_options(with_label_names(read_npz(bytes, path, options), path), path, options);
+    case Format::automatic:
+    case Format::multilabel:
+      break;
+  }
+  Dataset data = parse_multilabel(*open_text(bytes, path, options.threads), path, options);
+  return fit_to_options(with_label_names(std::move(data), path), path, options);
+}
+
+}  // namespace evener

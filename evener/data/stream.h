@@ -1,0 +1,43 @@
+// Files that may be compressed, as streams of bytes: nothing is ever unpacked as a whole.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace evener {
+
+/// Bytes in order. Throws Error (without a file name) when compressed data is damaged or cut off.
+class ByteStream {
+ public:
+  ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+  virtual ~ByteStream() = default;
+
+  /// Writes some bytes to `out` (not empty) and says how many; 0 at the end. All that comes before
+  /// damage is given out before the damage is reported.
+  virtual std::size_t read_some(std::span<char> out) = 0;
+
+  /// Fills `out` as far as there is data.
+  std::size_t read(std::span<char> out) {
+    std::size_t done = 0;
+    while (done < out.size()) {
+      const std::size_t count = read_some(out.subspan(done));
+      if (count == 0) break;
+      done += count;
+    }
+    return done;
+  }
+};
+
+enum class Compression { none, gzip, xz };
+
+/// By the first bytes of a file.
+Compression compression_of(std::span<const std::byte> bytes);
+
+/// The unpacked content of `bytes`, which must outlive the stream. Files made of several
+/// compressed ones in a row (`cat a.gz b.gz`) give the contents in a row.
+std::unique_ptr<ByteStream> open_stream(std::span<const std::byte> bytes);
+
+}  // namespace evener

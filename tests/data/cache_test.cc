@@ -1,0 +1,210 @@
+#include "evener/data/cache.h"
+
+#include <chrono>
+#include <string>
+
+#include "tests/data/helpers.h"
+
+#include "evener/data/cache_file.h"
+
+namespace evener {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Dataset sample() {
+  return dataset_from({{{0, 0.5F}, {4, 2}}, {}, {{1, -1}}}, {{1}, {0, 2}, {}}, 5, 3,
+                      {"a", "", "long name"});
+}
+
+class CacheTest : public FolderTest {
+ protected:
+  // Modification times are set by hand: the clock's steps may be longer than the test.
+  std::string make_source(const std::string& text, int second = 0) const {
+    make("source", text);
+    fs::last_write_time(name("source"), fs::file_time_type() + std::chrono::seconds(second));
+    return name("source");
+  }
+  Dataset open(const Transform* transform = nullptr, bool refresh = false) {
+    return open_dataset(name("source"), read_, transform, {name("cache"), refresh}, &warning_);
+  }
+  std::vector<fs::path> entries() const {
+    std::vector<fs::path> files;
+    std::error_code none;
+    for (const auto& file : fs::directory_iterator(name("cache"), none)) files.push_back(file);
+    return files;
+  }
+  void set_byte(const std::string& path, std::size_t at, char value) const {
+    std::string bytes = contents(path);
+    bytes.at(at) = value;
+    fs::remove(path);
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+
+  ReadOptions read_;
+  std::string warning_;
+};
+
+TEST_F(CacheTest, WhatIsWrittenIsMapped) {
+  write_cache(sample(), name("a"));
+  EXPECT_TRUE(is_cache(name("a")));
+  expect_same(open_cache(name("a"), true), sample());
+  expect_same(open_cache(name("a"), false), sample());
+  Dataset ones = sample();
+  ones.features.values = {};
+  write_cache(ones, name("b"));
+  EXPECT_TRUE(open_cache(name("b"), true).features.values.empty());
+  const Dataset mapped = open_cache(name("a"), true);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mapped.features.values.data()) % 64, 0U);
+}
+
+TEST_F(CacheTest, OtherFilesAreNoCacheFiles) {
+  EXPECT_FALSE(is_cache(make("a", "1 0:1\n")));
+  EXPECT_FALSE(is_cache(name("none")));
+  EXPECT_FALSE(is_cache(folder_));
+  EXPECT_THAT(data_error([&] { open_cache(name("a"), false); }), HasSubstr("not a cache file"));
+}
+
+TEST_F(CacheTest, EveryDamagedByteIsFoundByVerifying) {
+  write_cache(sample(), name("a"));
+  const std::string good = contents(name("a"));
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x40);
+    make("b", bad);
+    EXPECT_NE(data_error([&] { open_cache(name("b"), true); }), "no error") << "byte " << at;
+  }
+  // The header alone is checked without verifying.
+  for (std::size_t at = 0; at < sizeof(CacheHeader); ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x01);
+    make("b", bad);
+    EXPECT_NE(data_error([&] { open_cache(name("b"), false); }), "no error") << "byte " << at;
+  }
+}
+
+TEST_F(CacheTest, CutOrLengthenedFilesAreRefused) {
+  write_cache(sample(), name("a"));
+  const std::string good = contents(name("a"));
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    make("b", good.substr(0, size));
+    EXPECT_NE(data_error([&] { open_cache(name("b"), false); }), "no error") << size << " bytes";
+  }
+  make("b", good + "x");
+  EXPECT_NE(data_error([&] { open_cache(name("b"), false); }), "no error");
+}
+
+TEST_F(CacheTest, ReadDatasetReadsAndVerifiesCacheFiles) {
+  write_cache(sample(), name("a"));
+  expect_same(read_dataset(name("a"), {}), sample());
+  ReadOptions options;
+  options.feature_count = 4;
+  EXPECT_THAT(data_error([&] { read_dataset(name("a"), options); }),
+              HasSubstr("row 0 (from 0): feature index 4 is too large"));
+  options.feature_count = 9;
+  options.label_names = {"long name", "a", "other", ""};
+  const Dataset fitted = read_dataset(name("a"), options);
+  EXPECT_EQ(labels_of(fitted), (Labels{{3}, {0, 1}, {}}));
+  EXPECT_EQ(fitted.feature_count, 9U);
+  EXPECT_EQ(fitted.label_names, options.label_names);
+  options.label_names = {"a", "long name"};
+  EXPECT_THAT(data_error([&] { read_dataset(name("a"), options); }), HasSubstr("does not know"));
+  set_byte(name("a"), 300, 'x');
+  EXPECT_THAT(data_error([&] { read_dataset(name("a"), {}); }), HasSubstr("damaged"));
+}
+
+TEST_F(CacheTest, TheSecondOpeningMapsTheEntry) {
+  make_source("2 5 3\n1 0:1\n2 4:2\n");
+  const Dataset first = open();
+  ASSERT_EQ(entries().size(), 1U);
+  // Without the source's text nothing but the entry can answer.
+  const auto size = fs::file_size(name("source"));
+  make_source(std::string(size, 'x'));
+  expect_same(open(), first);
+  EXPECT_THAT(warning_, IsEmpty());
+}
+
+TEST_F(CacheTest, AChangedSourceIsReadAgain) {
+  make_source("1 5 3\n1 0:1\n", 1);
+  open();
+  make_source("1 5 3\n2 0:1\n", 2);
+  EXPECT_EQ(labels_of(open()), (Labels{{2}}));
+  EXPECT_THAT(warning_, IsEmpty());
+  make_source("1 5 3\n1,2 0:1\n", 2);
+  EXPECT_EQ(labels_of(open()), (Labels{{1, 2}}));
+  EXPECT_EQ(entries().size(), 1U);
+  make("labels.txt", "a\nb\nc\n");
+  EXPECT_EQ(open().label_names.size(), 3U);
+}
+
+TEST_F(CacheTest, OptionsAndTransformsHaveTheirOwnEntries) {
+  make_source("1 5 3\n1 0:3 1:4\n");
+  open();
+  const Transform unit{{0, false, true}, {}};
+  EXPECT_EQ(features_of(open(&unit)), (Rows{{{0, 0.6F}, {1, 0.8F}}}));
+  EXPECT_EQ(features_of(open()), (Rows{{{0, 3}, {1, 4}}}));
+  const Transform weights{{0, true, false}, {1, 2, 1, 1, 1}};
+  const Transform others{{0, true, false}, {1, 3, 1, 1, 1}};
+  EXPECT_NE(features_of(open(&weights)), features_of(open(&others)));
+  read_.feature_count = 7;
+  EXPECT_EQ(open().feature_count, 7U);
+  EXPECT_EQ(entries().size(), 5U);
+  read_.threads = 3;
+  open();
+  EXPECT_EQ(entries().size(), 5U);
+}
+
+TEST_F(CacheTest, DamagedEntriesAreRebuiltWithAWarning) {
+  make_source("1 5 3\n1 0:1\n");
+  const Dataset first = open();
+  const std::string entry = entries().at(0);
+  set_byte(entry, 20, 'x');
+  expect_same(open(), first);
+  EXPECT_THAT(warning_, HasSubstr("damaged"));
+  expect_same(open(), first);
+  EXPECT_THAT(warning_, IsEmpty());
+  set_byte(entry, 8, 99);  // the version
+  expect_same(open(), first);
+  EXPECT_THAT(warning_, IsEmpty());
+  fs::resize_file(entry, 10);
+  expect_same(open(), first);
+  EXPECT_THAT(warning_, HasSubstr("cut off"));
+  expect_same(open_cache(entry, true), first);
+}
+
+TEST_F(CacheTest, RefreshRebuilds) {
+  make_source("1 5 3\n1 0:1\n");
+  open();
+  make_source("1 5 3\n2 0:1\n");  // same size and time
+  EXPECT_EQ(labels_of(open()), (Labels{{1}}));
+  EXPECT_EQ(labels_of(open(nullptr, true)), (Labels{{2}}));
+  EXPECT_EQ(labels_of(open()), (Labels{{2}}));
+}
+
+TEST_F(CacheTest, WithoutAWritableDirectoryDataComesFromMemory) {
+  make_source("1 5 3\n1 0:1\n");
+  make("cache", "a file stands where the directory should be");
+  EXPECT_EQ(labels_of(open()), (Labels{{1}}));
+  EXPECT_THAT(warning_, HasSubstr("cache is not used"));
+  EXPECT_EQ(labels_of(open_dataset(name("source"), {}, nullptr, {})), (Labels{{1}}));
+}
+
+TEST_F(CacheTest, ErrorsInTheSourceLeaveNoEntry) {
+  make_source("1 5 3\n1 0:x\n");
+  EXPECT_THAT(data_error([&] { open(); }), HasSubstr("source:2: "));
+  EXPECT_THAT(entries(), IsEmpty());
+}
+
+TEST_F(CacheTest, CacheFilesAreOpenedAsTheyAre) {
+  write_cache(sample(), name("source"));
+  expect_same(open(), sample());
+  EXPECT_THAT(entries(), IsEmpty());
+  const Transform unit{{0, false, true}, {}};
+  EXPECT_EQ(features_of(open(&unit))[2], (Rows{{{1, -1}}})[0]);
+  EXPECT_EQ(entries().size(), 1U);
+}
+
+}  // namespace
+}  // namespace evener
