@@ -1,5 +1,5 @@
 #include <charconv>
-#include <cstring>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -46,6 +46,16 @@ class Writer {
   std::size_t used_ = 0;
 };
 
+// Counts are the most common values, and integers are formatted several times faster than floats.
+void put_value(Writer& out, float value) {
+  constexpr float kExact = 1 << 24;  // below it every integer is a float
+  if (value >= 1 && value < kExact) {
+    const auto whole = static_cast<std::uint32_t>(value);
+    if (static_cast<float>(whole) == value) return out.put_number(whole);
+  }
+  out.put_number(value);
+}
+
 void put_row(Writer& out, const RowView& labels, const RowView& features) {
   for (std::size_t i = 0; i < labels.indices.size(); ++i) {
     if (i > 0) out.put(',');
@@ -61,7 +71,7 @@ void put_row(Writer& out, const RowView& labels, const RowView& features) {
     if (features.values.empty()) {
       out.put('1');
     } else {
-      out.put_number(features.values[i]);
+      put_value(out, features.values[i]);
     }
   }
   out.put('\n');
