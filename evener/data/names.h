@@ -1,0 +1,27 @@
+// The names beside a data file: what rows, features and labels are called, one name a line.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace evener {
+
+/// `dir/train.txt` (or `.txt.gz`, `.txt.xz`) -> `dir/train.names.txt`.
+std::string row_names_path(const std::string& data_path);
+/// `dir/train.txt` -> `dir/features.txt` and `dir/labels.txt`: all files of a directory share them.
+std::string feature_names_path(const std::string& data_path);
+std::string label_names_path(const std::string& data_path);
+
+/// The lines of a file. Throws Error where it cannot be read.
+std::vector<std::string> read_names(const std::string& path);
+/// One name a line, to a temporary file that is renamed when complete. A name must not hold a line
+/// break: that throws Error.
+void write_names(const std::vector<std::string>& names, const std::string& path);
+
+/// The names in `path`, of which there must be `count`; none where there is no such file. A file
+/// with another number of names belongs to other data: none either, and `warning` says so.
+std::vector<std::string> find_names(const std::string& path, std::size_t count,
+                                    std::string* warning = nullptr);
+
+}  // namespace evener
