@@ -31,8 +31,11 @@ struct Checkpoint {
   std::map<std::string, std::string> options;  // the resolved options of the run, as text
 };
 
-/// Writes checkpoints/step-NNNNNNNN as: temporary directory, files with checksums, fsync, rename,
-/// fsync of the parent; then removes all but the newest `keep`.
+/// Writes DIRECTORY/step-NNNNNNNN (model.safetensors, a model like any other, and
+/// state.safetensors) as: temporary directory, files with checksums, fsync, rename, fsync of the
+/// parent; then removes all but the newest `keep`. Checkpoints of later steps are of a future that
+/// was given up (they were damaged when the run resumed) and go too. Nothing is removed before the
+/// new one is complete but what killed writers left. One writer a directory.
 void save_checkpoint(const Checkpoint& checkpoint, const std::string& directory, int keep = 2);
 
 /// The newest checkpoint that verifies; damaged ones are reported through `warn` (naming the

@@ -8,6 +8,7 @@
 #include "evener/core/buffer.h"
 #include "evener/data/transform.h"
 #include "evener/nn/network.h"
+#include "evener/run/model_file.h"
 
 namespace evener {
 
@@ -20,9 +21,19 @@ struct Model {
   FloatBuffer parameters;                 // in layout_of(network)
 };
 
-/// One tensor per segment (unpadded: "hidden1.weight" [D, H], ...), "transform.idf",
-/// "inverse_propensity", and metadata: format version, the network, the transform, label names.
+/// One tensor per segment (unpadded: "hidden1.weight" [D, H], "hidden1.bias" [H], ...),
+/// "transform.idf", "inverse_propensity", "label_names" (UTF-8, each ended by a line break), and
+/// metadata "evener.format", "evener.network" and "evener.transform" (JSON).
 void save_model(const Model& model, const std::string& path);
+
+/// Refuses (Error naming the tensor) what is damaged or contradicts itself, before it allocates for
+/// sizes that the file does not hold.
 Model load_model(const std::string& path);
+
+/// Vectors in the network's layout as tensors of a file, `prefix` before each segment's name.
+void add_segments(const Layout& layout, const FloatBuffer& vector, const std::string& prefix,
+                  std::vector<TensorView>& tensors);
+/// Checks all shapes, then allocates and reads. The padding of the result is zero.
+FloatBuffer read_segments(const TensorFile& file, const Layout& layout, const std::string& prefix);
 
 }  // namespace evener

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "evener/core/file.h"
+
 namespace evener {
 
 /// A tensor to write; rows may lie apart (`stride` elements), the file holds them packed.
@@ -20,11 +22,13 @@ struct TensorView {
 };
 
 /// Writes to a temporary file beside `path`, fsyncs, renames, fsyncs the folder. An xxh3 of each
-/// tensor goes into the metadata ("xxh3:NAME"), so that damage is found and named.
+/// tensor goes into the metadata ("xxh3:NAME"), so that damage is found and named, and one of the
+/// header itself ("xxh3"). Wider elements come first in the file, so that all are aligned.
 void write_tensors(const std::string& path, std::span<const TensorView> tensors,
                    const std::map<std::string, std::string>& metadata);
 
-/// Mapped; a tensor's checksum is verified when it is read. Error names file and tensor.
+/// Mapped; the header's checksum is verified on opening, a tensor's when it is read. Error names
+/// file and tensor. Files of other programs carry no checksums and are read without.
 class TensorFile {
  public:
   struct Entry {
@@ -33,25 +37,32 @@ class TensorFile {
     std::size_t begin = 0, end = 0;  // bytes within the data part
   };
   explicit TensorFile(const std::string& path);
-  ~TensorFile();
-  TensorFile(const TensorFile&) = delete;
-  TensorFile& operator=(const TensorFile&) = delete;
 
+  const std::string& path() const { return path_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::map<std::string, Entry>& entries() const { return entries_; }
   bool contains(const std::string& name) const { return entries_.count(name) != 0; }
+  /// Whether the header carries checksums, its own among them.
+  bool checksummed() const { return metadata_.count("xxh3") != 0; }
+
+  /// Throws unless the tensor is there with this dtype and shape; reads nothing of its data.
+  const Entry& expect(const std::string& name, const std::string& dtype,
+                      const std::vector<std::size_t>& shape) const;
 
   /// The packed bytes of a tensor, which must have this dtype and shape; verified.
   std::span<const std::byte> bytes(const std::string& name, const std::string& dtype,
                                    const std::vector<std::size_t>& shape) const;
-  /// Copies a rows x cols F32 tensor into memory whose rows are `stride` floats apart.
+  /// Copies a rows x cols F32 tensor (for one row also of shape [cols]) into memory whose rows are
+  /// `stride` floats apart. Its pages are given back, so that loading needs no second copy.
   void read_floats(const std::string& name, std::size_t rows, std::size_t cols, std::size_t stride,
                    float* out) const;
 
  private:
+  std::span<const std::byte> verified(const std::string& name, const Entry& entry) const;
+  [[noreturn]] void refuse(const std::string& name, const std::string& what) const;
+
   std::string path_;
-  const std::byte* mapping_ = nullptr;
-  std::size_t size_ = 0;
+  MappedFile file_;
   std::size_t data_begin_ = 0;
   std::map<std::string, std::string> metadata_;
   std::map<std::string, Entry> entries_;

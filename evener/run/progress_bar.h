@@ -4,17 +4,24 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 namespace evener {
 
+/// What the environment allows; read by the command, as nothing below it reads the environment.
+struct DisplayOptions {
+  bool redraw = true;  // false for TERM=dumb
+  bool colour = true;  // false for NO_COLOR
+};
+
 struct Display {
   bool terminal = false;  // redraw in place
-  bool colour = false;    // NO_COLOR honoured by the caller
+  bool colour = false;    // only ever on a terminal
   int width = 80;         // columns; a narrow terminal drops parts, never wraps
 };
 
-/// What the stream is, from isatty, TERM and its window size; asked again on each redraw.
-Display display_of(int descriptor);
+/// What the stream is, from isatty and its window size; asked again on each redraw.
+Display display_of(int descriptor, const DisplayOptions& options = {});
 
 struct ProgressState {
   std::uint64_t epoch = 0, epochs = 0;  // epoch counts from 1
@@ -26,14 +33,23 @@ struct ProgressState {
   std::string metrics;  // the last evaluation, e.g. "P@1 79.8  P@5 54.9"
 };
 
+/// "42s", "3:07" (minutes), "2:05h", "3d 4h"; "?" where the time is not known.
+std::string format_duration(double seconds);
+
+/// The columns a terminal needs for a UTF-8 text: colour codes and combining marks take none,
+/// East Asian wide characters two.
+std::size_t display_columns(std::string_view text);
+
 /// One line for the state, at most `width` columns, with an ETA; pure, so that it can be tested.
 std::string progress_line(const ProgressState& state, const Display& display);
 
 class ProgressBar {
  public:
-  explicit ProgressBar(std::FILE* stream);
+  explicit ProgressBar(std::FILE* stream, const DisplayOptions& options = {});
   ~ProgressBar();
-  /// Redraws at most ten times a second on a terminal; does nothing in a pipe.
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  /// Redraws at most ten times a second (of the state's clock) on a terminal; nothing in a pipe.
   void update(const ProgressState& state);
   /// Ends the line and leaves a permanent one (an epoch's result) above the bar.
   void print(const std::string& line);
@@ -41,7 +57,8 @@ class ProgressBar {
 
  private:
   std::FILE* stream_;
-  double last_draw_ = -1;
+  DisplayOptions options_;
+  double last_draw_ = -1;  // state.seconds then; negative: draw at once
   bool drawn_ = false;
 };
 

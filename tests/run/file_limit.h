@@ -1,0 +1,31 @@
+// A disk that is full after so many bytes of a file, for any user and on any file system.
+#pragma once
+
+#include <csignal>
+#include <cstddef>
+
+#include <sys/resource.h>
+
+namespace evener {
+
+/// While it lives, writes beyond `bytes` of any file of this process fail (EFBIG).
+class FileLimit {
+ public:
+  explicit FileLimit(std::size_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+}  // namespace evener
