@@ -35,7 +35,7 @@ stage() {
 start_watching() {
   [[ -t 1 ]] || return 0
   while true; do
-    printf '\r\e[K%2d  %-40s%s' "$stage_number" "$1" "$(tail -n 1 "$2" | tr -d '\r\e' | cut -c 1-36)"
+    printf '\r\e[K%2d  %-40s%s' "$stage_number" "$1" "$(tail -n 1 "$2" | tr -dc '[:print:]' | cut -c 1-36)"
     sleep 0.3
   done &
   stage_watcher=$!
