@@ -12,10 +12,6 @@
 
 namespace evener::reference {
 
-/// Random start: weights of a layer with n inputs uniform in +-sqrt(6/n)-like bounds, biases zero
-/// (see the .cc for each layer's bound). Depends on the seed and the shapes alone.
-void initialise(const Network& network, std::uint64_t seed, std::span<float> parameters);
-
 /// Mean loss over the batch and, if `gradient` is not empty, its gradient in the layout of the
 /// parameters. `training` and `step` matter for the dropout masks only.
 double loss(const Network& network, std::span<const float> parameters, const Batch& batch,
@@ -26,7 +22,7 @@ double loss(const Network& network, std::span<const float> parameters, const Bat
 double step(const Network& network, const Training& training, const Batch& batch, const Step& step,
             std::span<float> parameters, std::span<std::vector<float>> state);
 
-/// The top k labels of each row, no dropout.
+/// The top k labels (all, if there are fewer) of each row, no dropout.
 Predictions predict(const Network& network, std::span<const float> parameters, const Batch& batch,
                     std::uint32_t k);
 

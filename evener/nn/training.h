@@ -6,8 +6,8 @@
 //           the gradient of the whole matrix, so its global norm is not known in time)
 //   l2      g += l2 * w                                      (weights, not biases)
 //   update  the optimizer's rule below, element by element
-// The sparse input layer updates only rows of features that occur in the batch ("lazy"); rows that
-// do not occur keep weights and optimizer state. Its bias is a row of its own.
+// The sparse input layer updates only rows of features that occur in the batch ("lazy"), dropped or
+// not; rows that do not occur keep weights and optimizer state. Its bias is a row of its own.
 #pragma once
 
 #include <cstdint>
