@@ -39,7 +39,7 @@ E parse(const Names<E, N>& names, const std::string& text, const std::string& wh
 }  // namespace
 
 std::size_t padded(std::size_t floats) {
-  return (floats + 15) / 16 * 16;
+  return (floats + 31) / 32 * 32;
 }
 
 Layout layout_of(const Network& network) {

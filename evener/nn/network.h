@@ -53,7 +53,7 @@ struct LayerSegments {
 };
 
 /// All parameters as one vector: layers in order of data flow, each weight then bias, every segment
-/// on a 64-byte boundary.
+/// on a 128-byte boundary.
 struct Layout {
   std::vector<LayerSegments> layers;  // hidden.size() + 1 of them
   std::size_t size = 0;               // floats, padding included
@@ -64,7 +64,8 @@ struct Layout {
 
 Layout layout_of(const Network& network);
 
-std::size_t padded(std::size_t floats);  // up to a multiple of 64 bytes
+/// Up to a multiple of 32 floats: whole panels of the widest kernel, and a cache-line boundary.
+std::size_t padded(std::size_t floats);
 
 /// Names as in options and files: "relu", "softmax", ... Parsing throws UsageError naming the
 /// valid ones.

@@ -58,6 +58,11 @@ class DropoutMask {
                     seed)[0]) {}
 
   bool active() const { return threshold_ != 0; }
+  // For kernels that work the factors out many at a time.
+  std::uint32_t threshold() const { return threshold_; }
+  float scale() const { return scale_; }
+  std::uint32_t key() const { return key_; }
+
   /// The factor of unit `unit` in row `row` of the batch: 0, or the scale.
   float factor(std::uint32_t row, std::uint32_t unit) const {
     return mix32(mix32(row ^ key_) + unit) < threshold_ ? 0.0F : scale_;

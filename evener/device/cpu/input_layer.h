@@ -1,0 +1,69 @@
+// The first layer over sparse rows: only weights of features that occur are read or written.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "evener/core/team.h"
+#include "evener/data/dataset.h"
+#include "evener/device/cpu/batch_state.h"
+#include "evener/nn/network.h"
+
+namespace evener::cpu {
+
+/// The batch's rows copied side by side, dropout applied to the values.
+class SparseBatch {
+ public:
+  /// By one thread: where each row will lie.
+  void plan(const Batch& batch);
+  /// Rows [begin, end), by any thread.
+  void fill(const Batch& batch, const DropoutMask& mask, std::size_t begin, std::size_t end);
+
+  std::size_t rows() const { return offsets_.size() - 1; }
+  RowView row(std::size_t r) const {
+    const std::size_t count = offsets_[r + 1] - offsets_[r];
+    return {{indices_.data() + offsets_[r], count}, {values_.data() + offsets_[r], count}};
+  }
+
+ private:
+  std::vector<std::size_t> offsets_{0};
+  std::vector<std::uint32_t> indices_;
+  std::vector<float> values_;
+};
+
+class InputLayer {
+ public:
+  InputLayer(const Network& network, const LayerSegments& segments, int members);
+
+  /// Samples of panels [begin, end): the layer's columns before activation.
+  void forward(const SparseBatch& batch, const Vectors& vectors, Activity& out, int member,
+               std::size_t begin, std::size_t end);
+
+  /// Before `update`, panels [begin, end): the error of `out` as rows.
+  void take_error(Activity& out, std::size_t begin, std::size_t end);
+  /// Updates the features that fall to `member` (each feature to exactly one).
+  void update(const SparseBatch& batch, const Vectors& vectors, const UpdateRule& rule,
+              const Samples& samples, int member);
+
+  void resize(const Samples& samples);
+
+ private:
+  /// The occurrences of a member's features in the batch, grouped by feature.
+  struct Grouping {
+    std::vector<std::uint32_t> features;  // in order of first occurrence
+    std::vector<std::uint32_t> begins;    // features.size() + 1: where their occurrences lie
+    std::vector<std::uint32_t> samples;
+    std::vector<float> values;
+    FloatBuffer scratch;  // forward: a panel of rows; update: one gradient row
+  };
+  void group(const SparseBatch& batch, int member);
+
+  LayerSegments segments_;
+  std::size_t width_;
+  int members_;
+  std::vector<std::uint32_t> slots_;  // per feature: 1 + its place in its member's grouping, or 0
+  std::vector<Grouping> groupings_;
+  FloatBuffer error_rows_;
+};
+
+}  // namespace evener::cpu

@@ -1,0 +1,74 @@
+#include "evener/device/cpu/kernels.h"
+
+#include <cmath>
+
+// SSSE3 adds nothing over the SSE4 version but time to compile.
+#define HWY_DISABLED_TARGETS HWY_SSSE3
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "evener/device/cpu/kernels.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target:
+#include "hwy/highway.h"
+
+#include "evener/device/cpu/gemm-inl.h"
+#include "evener/device/cpu/loss-inl.h"
+#include "evener/device/cpu/update-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace evener::cpu {
+namespace HWY_NAMESPACE {
+
+// Whole blocks of rows and whole vectors: enough units to make loading and storing the error's
+// accumulators cheap, few enough that a tile's gradient stays in the second-level cache.
+constexpr std::size_t kTile = kRows == 12 ? 96 : 72;
+
+Kernels table() {
+  return {hwy::TargetName(HWY_TARGET),
+          panel_width(),
+          kTile,
+          &forward,
+          &backward,
+          &gradient,
+          &update,
+          &square_norm,
+          &activate,
+          &derive,
+          &transpose,
+          &exponentiate,
+          &normalise,
+          &scale,
+          &pointwise,
+          &gather,
+          &above,
+          &multiply_adds};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace evener::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace evener::cpu {
+
+HWY_EXPORT(table);
+
+const Kernels& kernels() {
+  static const Kernels chosen = HWY_DYNAMIC_DISPATCH(table)();
+  return chosen;
+}
+
+UpdateRule update_rule(const Training& training, const Step& step) {
+  UpdateRule rule{training.optimizer, step.learning_rate, training.momentum, training.beta2, 1.0F,
+                  training.epsilon,   training.l2,        training.clip};
+  if (training.optimizer == Optimizer::adam) {
+    const auto t = static_cast<double>(step.number);
+    rule.momentum = training.beta1;
+    rule.learning_rate =
+        static_cast<float>(step.learning_rate / (1.0 - std::pow(training.beta1, t)));
+    rule.root_scale = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(training.beta2, t)));
+  }
+  return rule;
+}
+
+}  // namespace evener::cpu
+#endif

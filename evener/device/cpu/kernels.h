@@ -1,0 +1,122 @@
+// The inner loops of the CPU device, one version for each instruction set, chosen at run time.
+//
+// A batch of n samples is cut into panels of `panel` samples (the last one padded with zeros), and
+// two layouts of a matrix "width x samples" are used throughout, both read in order by the kernels:
+//   columns  [sample panel][unit][panel samples]     vectors run over samples
+//   rows     [unit panel][sample][panel units]       vectors run over units
+// Weights stay in the model's own row-major layout: one row of `width` floats a unit, never packed.
+//
+// With X the input, W the weights, G the gradient at the layer's units, the three products are
+//   forward   Z = W X        broadcast W[unit][k],   vectors of X columns, k over inputs
+//   backward  E += W' G      broadcast W[unit][k],   vectors of G columns, k over units
+//   gradient  D = G X'       broadcast G[unit][s],   vectors of X rows,    s over samples
+// so all three are one micro-kernel, and the update follows while D is in the first-level cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "evener/nn/network.h"
+#include "evener/nn/training.h"
+
+namespace evener::cpu {
+
+/// The widest panel of any instruction set; buffers are cut for it.
+inline constexpr std::size_t kMaxPanel = 32;
+
+/// Rows [0, units) of a weight matrix.
+struct Weights {
+  const float* data;
+  std::size_t stride;
+  std::size_t units;
+  std::size_t width;  // a multiple of kMaxPanel
+};
+
+/// A matrix in columns layout: the panel p starts at data + p * stride.
+struct Columns {
+  float* data;
+  std::size_t stride;
+};
+
+/// What one row update needs beside the gradient; constants of the step, worked out once.
+struct UpdateRule {
+  Optimizer optimizer;
+  float learning_rate;  // adam: divided by 1 - beta1^t
+  float momentum;       // adam: beta1
+  float beta2;
+  float root_scale;  // adam: 1 / sqrt(1 - beta2^t)
+  float epsilon;
+  float l2;
+  float clip;
+};
+UpdateRule update_rule(const Training& training, const Step& step);
+
+/// One row of parameters with its optimizer state (null where the rule keeps none).
+struct RowState {
+  float* weight;
+  float* first;
+  float* second;
+};
+
+struct Kernels {
+  const char* name;   // of the instruction set
+  std::size_t panel;  // samples or units side by side: two vectors
+  std::size_t tile;   // units of a layer that are worked on together
+
+  /// out[p][unit] = bias[unit] + sum_k weights[unit][k] * input[p][k].
+  void (*forward)(const Weights& weights, const float* bias, const Columns& input,
+                  std::size_t panels, const Columns& out);
+  /// error[p][k] += sum_unit weights[unit][k] * gradient[p][unit].
+  void (*backward)(const Weights& weights, const Columns& gradient, std::size_t panels,
+                   const Columns& error);
+  /// out[unit][k] = sum_s gradient[unit][s] * input[s][k]; `rows` is in rows layout, `out` has
+  /// `width` floats a row. bias_out[unit] = sum_s gradient[unit][s].
+  void (*gradient)(const Columns& gradient, std::size_t units, std::size_t panels,
+                   const float* rows, std::size_t width, float* out, float* bias_out);
+
+  /// Applies the rule to n consecutive parameters; what follows up to a whole vector is padding.
+  void (*update)(const UpdateRule& rule, const RowState& row, const float* gradient, std::size_t n,
+                 float l2);
+  /// Sum of squares.
+  float (*square_norm)(const float* values, std::size_t n);
+
+  /// In place: values = activation(values), then dropout where the mask is active. Sample 0 of the
+  /// columns is number `first` of the batch.
+  void (*activate)(Activation activation, const DropoutMask& mask, const Columns& values,
+                   std::size_t units, std::size_t panels, std::size_t first);
+  /// error *= derivative of activation and dropout at `output` (what activate produced).
+  void (*derive)(Activation activation, const DropoutMask& mask, const Columns& output,
+                 const Columns& error, std::size_t units, std::size_t panels, std::size_t first);
+  /// A square of panel x panel: out[j][i] = in[i][j].
+  void (*transpose)(const float* in, std::size_t in_row, float* out, std::size_t out_row);
+
+  /// Softmax over tiles of units. Reads logits and leaves exp(logit - maximum) in their place,
+  /// with `maximum` and `sum` (one a sample) brought up to date: running values over all tiles.
+  void (*exponentiate)(const Columns& logits, std::size_t units, std::size_t panels, float* maximum,
+                       float* sum);
+  /// values = exp(values - maximum) * factor, per sample.
+  void (*normalise)(const Columns& values, std::size_t units, std::size_t panels,
+                    const float* maximum, const float* factor);
+  /// values *= factor, per sample.
+  void (*scale)(const Columns& values, std::size_t units, std::size_t panels, const float* factor);
+  /// Element-wise losses: adds each sample's loss with all targets 0 to `loss`, leaves
+  /// factor * d loss / d logit in place. `loss` kind is sigmoid or squared.
+  void (*pointwise)(Loss kind, const Columns& logits, std::size_t units, std::size_t panels,
+                    const float* factor, float* loss);
+
+  /// out[0, width) = bias + sum_i values[i] * rows[indices[i]]; no bias: null. The sparse input
+  /// layer going forward (rows are features) and its gradient (rows are samples).
+  void (*gather)(const float* rows, std::size_t stride, std::size_t width, const float* bias,
+                 const std::uint32_t* indices, const float* values, std::size_t count, float* out);
+
+  /// Bits of samples of one panel whose value in `logits` exceeds `threshold`.
+  std::uint32_t (*above)(const float* logits, const float* threshold);
+
+  /// Repeats multiply-adds without memory and returns their number of operations.
+  double (*multiply_adds)(std::size_t rounds);
+};
+
+/// The version for this processor.
+const Kernels& kernels();
+
+}  // namespace evener::cpu

@@ -1,0 +1,32 @@
+// Gradient and update of a tile of units while it is in the cache: the part that hidden layers and
+// the output layer share.
+#pragma once
+
+#include "evener/core/buffer.h"
+#include "evener/device/cpu/batch_state.h"
+#include "evener/device/cpu/kernels.h"
+#include "evener/nn/network.h"
+
+namespace evener::cpu {
+
+/// A member's scratch for one tile's gradient, of layers up to `width` inputs wide.
+class TileUpdate {
+ public:
+  explicit TileUpdate(std::size_t width)
+      : gradient_(kernels().tile * width), bias_(padded(kernels().tile)) {}
+
+  /// Updates units [first, first + units) of a layer from the gradient at them (columns layout, its
+  /// unit 0 is `first`) and the layer's input.
+  void apply(const LayerSegments& segments, const Vectors& vectors, const UpdateRule& rule,
+             std::size_t first, std::size_t units, const Columns& gradient, const Samples& samples,
+             const float* input_rows);
+
+ private:
+  FloatBuffer gradient_;
+  FloatBuffer bias_;
+};
+
+/// Clipping's factor for a gradient of this squared norm.
+float clip_factor(float clip, float square_norm);
+
+}  // namespace evener::cpu

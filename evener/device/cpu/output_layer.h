@@ -1,0 +1,86 @@
+// The fused output layer: logits of a tile of labels, loss, error and update while the tile is in
+// the cache. The labels x width gradient never exists as a whole.
+//
+// Softmax needs every label's logit before the first gradient, so there are two walks over the
+// tiles. The first leaves exp(logit - running maximum) of as many tiles as fit the budget; the
+// second goes backwards, so that it starts with what the first one used last, rescales what was
+// kept and computes the rest again. Element-wise losses need one walk and keep nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "evener/core/buffer.h"
+#include "evener/core/team.h"
+#include "evener/data/dataset.h"
+#include "evener/device/cpu/batch_state.h"
+#include "evener/device/cpu/layer_update.h"
+#include "evener/device/cpu/top_labels.h"
+#include "evener/nn/network.h"
+#include "evener/nn/predictions.h"
+
+namespace evener::cpu {
+
+class OutputLayer {
+ public:
+  /// `keep_bytes`: how much memory kept tiles may take, over all members.
+  OutputLayer(const Network& network, const LayerSegments& segments, std::size_t keep_bytes,
+              int members);
+
+  // Each is called by every member of the team, in this order, with a barrier after each.
+  void begin(const Batch& batch, const Samples& samples, int member);
+  void walk_forward(const Vectors& vectors, Activity& input, int member, std::uint32_t top);
+  void walk_backward(const Vectors& vectors, const UpdateRule& rule, Activity& input, int member,
+                     bool want_error);
+
+  /// By one thread, afterwards. The loss of each sample summed; top labels appended to `out`.
+  double total_loss() const;
+  void append_predictions(Predictions& out) const;
+
+ private:
+  struct Target {
+    std::uint32_t label;
+    std::uint32_t sample;
+    float weight;
+  };
+  /// What a member holds for its own range of labels.
+  struct Part {
+    std::size_t begin = 0, end = 0;  // labels
+    std::vector<Target> targets;     // of this range, by label
+    FloatBuffer kept;                // the last `kept_tiles` tiles
+    FloatBuffer references;          // the maxima those were taken relative to
+    std::size_t kept_tiles = 0;
+    FloatBuffer tile;                         // a tile that is not kept
+    FloatBuffer maximum, sum, factor, shift;  // per sample
+    std::vector<double> loss;                 // per sample
+    TopLabels top;
+    TileUpdate update;
+  };
+  struct Tile {
+    std::size_t first, units, index;
+    Columns columns;
+    bool kept;
+  };
+
+  Part& part(int member) { return parts_[static_cast<std::size_t>(member)]; }
+  std::size_t tiles(const Part& part) const;
+  Tile tile(Part& part, std::size_t index);
+  Weights weights(const Vectors& vectors, const Tile& tile) const;
+  void logits(const Vectors& vectors, Activity& input, const Tile& tile);
+  void subtract_targets(Part& mine, const Tile& tile);
+  void add_target_losses(Part& mine, const Tile& tile);
+  void join_parts(Part& mine) const;
+  double sample_loss(std::size_t sample) const;
+  template <class F>
+  void for_targets(const Part& mine, const Tile& tile, F f);
+
+  Network network_;
+  LayerSegments segments_;
+  std::size_t keep_bytes_;
+  Samples samples_;
+  std::vector<bool> labelled_;  // per sample: it has labels
+  std::vector<Part> parts_;
+};
+
+}  // namespace evener::cpu

@@ -1,0 +1,25 @@
+#include <charconv>
+
+#include "evener/core/error.h"
+#include "evener/device/cpu/cpu_device.h"
+#include "evener/device/device.h"
+
+namespace evener {
+
+std::unique_ptr<Device> make_device(const std::string& name) {
+  constexpr int kMostThreads = 1024;
+  if (name == "cpu") return cpu::make_cpu_device(0);
+  if (name.starts_with("cpu:")) {
+    int threads = 0;
+    const char* end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + 4, end, threads);
+    if (error == std::errc{} && stop == end && threads >= 1 && threads <= kMostThreads) {
+      return cpu::make_cpu_device(threads);
+    }
+    throw UsageError("device '" + name + "': cpu:T takes a number of threads from 1 to " +
+                     std::to_string(kMostThreads));
+  }
+  throw UsageError("unknown device '" + name + "'; valid: cpu, cpu:T (T threads)");
+}
+
+}  // namespace evener

@@ -1,0 +1,178 @@
+// Every device does what the reference does: random networks, losses, optimizers and batches.
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tests/device/random_data.h"
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "evener/device/device.h"
+#include "evener/nn/initialise.h"
+#include "evener/nn/reference.h"
+
+namespace evener {
+namespace {
+
+struct Case {
+  Network network;
+  Training training;
+  Dataset data;
+  std::size_t batch;
+  std::string device;
+};
+
+template <class T>
+T one_of(Random& random, std::initializer_list<T> values) {
+  return values.begin()[random.below(values.size())];
+}
+
+Case random_case(std::uint64_t seed) {
+  Random random(seed);
+  Case c;
+  c.network.features = static_cast<std::uint32_t>(1 + random.below(60));
+  const auto depth = random.below(4);
+  for (std::uint64_t i = 0; i < depth; ++i) {
+    c.network.hidden.push_back(
+        static_cast<std::uint32_t>(1 + random.below(one_of(random, {5, 40, 140}))));
+  }
+  c.network.labels = static_cast<std::uint32_t>(2 + random.below(one_of(random, {10, 100, 400})));
+  c.network.activation = one_of(random, {Activation::relu, Activation::sigmoid, Activation::tanh});
+  c.network.loss = one_of(random, {Loss::softmax, Loss::sigmoid, Loss::squared});
+  c.network.input = one_of(random, {Input::sparse, Input::sparse, Input::dense});
+  c.training.optimizer =
+      one_of(random, {Optimizer::sgd, Optimizer::momentum, Optimizer::adam, Optimizer::adagrad});
+  c.training.epsilon = 1e-3F;  // keeps adam's first steps from magnifying rounding
+  c.training.l2 = one_of(random, {0.0F, 0.01F});
+  c.training.clip = one_of(random, {0.0F, 0.0F, 0.05F});
+  c.training.dropout = one_of(random, {0.0F, 0.0F, 0.4F});
+  c.training.input_dropout = one_of(random, {0.0F, 0.0F, 0.3F});
+  c.training.seed = seed;
+  c.data = random_data(random, 1 + random.below(90), c.network.features, c.network.labels);
+  c.batch = 1 + random.below(80);
+  c.device = one_of<std::string>(random, {"cpu:1", "cpu:2", "cpu:3"});
+  return c;
+}
+
+std::vector<float> start_of(const Case& c) {
+  std::vector<float> parameters(layout_of(c.network).size);
+  initialise(c.network, c.training.seed, parameters);
+  return parameters;
+}
+
+double worst_difference(std::span<const float> a, std::span<const float> b) {
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    worst = std::max(worst, std::abs(static_cast<double>(a[i]) - b[i]) /
+                                (1.0 + std::abs(static_cast<double>(b[i]))));
+  }
+  return worst;
+}
+
+RC_GTEST_PROP(Conformance, StepsEqualTheReference, ()) {
+  const Case c = random_case(*rc::gen::arbitrary<std::uint32_t>());
+  auto expected = start_of(c);
+  std::vector<std::vector<float>> state(
+      static_cast<std::size_t>(state_vectors(c.training.optimizer)),
+      std::vector<float>(expected.size()));
+  auto replica = make_device(c.device)->make_replica(c.network, c.training);
+  replica->load(0, expected);
+  std::vector<std::uint32_t> rows(c.data.rows());
+  std::iota(rows.begin(), rows.end(), 0U);
+  Random(c.training.seed, 9).shuffle(std::span(rows));
+  std::uint64_t number = 0;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (std::size_t at = 0; at < rows.size(); at += c.batch) {
+      const Batch batch{&c.data, std::span(rows).subspan(at, std::min(c.batch, rows.size() - at))};
+      const Step step{++number, 0.05F};
+      const double want = reference::step(c.network, c.training, batch, step, expected, state);
+      const double got = replica->step(batch, step);
+      RC_ASSERT(std::abs(want - got) <= 2e-4 * (1 + std::abs(want)));
+    }
+  }
+  std::vector<float> actual(expected.size());
+  replica->store(0, actual);
+  RC_ASSERT(worst_difference(actual, expected) < 2e-3);
+  for (int v = 1; v < replica->vectors(); ++v) {
+    replica->store(v, actual);
+    RC_ASSERT(worst_difference(actual, state[static_cast<std::size_t>(v) - 1]) < 2e-3);
+  }
+}
+
+RC_GTEST_PROP(Conformance, PredictionsEqualTheReference, ()) {
+  const Case c = random_case(*rc::gen::arbitrary<std::uint32_t>());
+  const auto parameters = start_of(c);
+  auto replica = make_device(c.device)->make_replica(c.network, c.training);
+  replica->load(0, parameters);
+  std::vector<std::uint32_t> rows(c.data.rows());
+  std::iota(rows.begin(), rows.end(), 0U);
+  const Batch batch{&c.data, rows};
+  const auto k = std::min<std::uint32_t>(5, c.network.labels);
+  const Predictions want = reference::predict(c.network, parameters, batch, k);
+  Predictions got;
+  got.k = k;
+  replica->predict(batch, got);
+  RC_ASSERT(got.rows() == want.rows());
+  RC_ASSERT(got.labels.size() == want.labels.size());
+  for (std::size_t i = 0; i < want.scores.size(); ++i) {
+    // Labels whose scores are equal but for rounding may change places.
+    RC_ASSERT(std::abs(got.scores[i] - want.scores[i]) <= 1e-5 + 1e-4 * std::abs(want.scores[i]));
+  }
+  for (std::size_t r = 0; r < want.rows(); ++r) {
+    RC_ASSERT(std::abs(got.losses[r] - want.losses[r]) <= 1e-4 * (1 + std::abs(want.losses[r])));
+  }
+}
+
+// Padding is zero before and after, whatever the optimizer: rows and segments can be moved whole.
+RC_GTEST_PROP(Conformance, PaddingStaysZero, ()) {
+  const Case c = random_case(*rc::gen::arbitrary<std::uint32_t>());
+  auto values = start_of(c);
+  auto replica = make_device(c.device)->make_replica(c.network, c.training);
+  replica->load(0, values);
+  std::vector<std::uint32_t> rows(c.data.rows());
+  std::iota(rows.begin(), rows.end(), 0U);
+  for (std::uint64_t number = 1; number <= 3; ++number) {
+    replica->step({&c.data, rows}, {number, 0.05F});
+  }
+  for (int v = 0; v < replica->vectors(); ++v) {
+    replica->store(v, values);
+    for (const Segment& segment : layout_of(c.network).segments()) {
+      for (std::size_t r = 0; r < segment.rows; ++r) {
+        for (std::size_t i = segment.cols; i < segment.stride; ++i) {
+          RC_ASSERT(values[segment.offset + r * segment.stride + i] == 0.0F);
+        }
+      }
+    }
+  }
+}
+
+TEST(Conformance, SameSeedAndThreadsSameBits) {
+  for (const std::string device : {"cpu:1", "cpu:2", "cpu:4"}) {
+    const Case c = random_case(11);
+    std::vector<std::vector<float>> ends;
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      auto values = start_of(c);
+      auto replica = make_device(device)->make_replica(c.network, c.training);
+      replica->load(0, values);
+      std::vector<std::uint32_t> rows(c.data.rows());
+      std::iota(rows.begin(), rows.end(), 0U);
+      for (std::uint64_t number = 1; number <= 20; ++number) {
+        replica->step({&c.data, rows}, {number, 0.05F});
+      }
+      replica->store(0, values);
+      ends.push_back(values);
+    }
+    EXPECT_EQ(ends[0], ends[1]) << device;
+  }
+}
+
+TEST(MakeDevice, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(make_device("cpu:2")->name(), "cpu:2");
+  for (const std::string name : {"gpu", "cpu:", "cpu:0", "cpu:x", "cpu:2x", "cpu:-1", "cpu:9999"}) {
+    EXPECT_ANY_THROW(make_device(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace evener
