@@ -81,6 +81,10 @@ class LayersTest(unittest.TestCase):
     def test_headers_have_pragma_once(self):
         self.assert_refused({"evener/nn/a.h": "// #pragma once\n"}, "without #pragma once")
 
+    def test_kernels_that_highway_includes_again_have_its_toggle(self):
+        self.assert_accepted({"evener/device/cpu/a-inl.h": "#if defined(A_INL_H) == defined(HWY_TARGET_TOGGLE)\n#endif\n"})
+        self.assert_refused({"evener/device/cpu/a-inl.h": "#pragma once\n"}, "without HWY_TARGET_TOGGLE")
+
     def test_an_empty_tree_is_a_fault_of_the_call(self):
         self.assert_refused({}, "no source files")
 
