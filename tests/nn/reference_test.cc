@@ -39,7 +39,7 @@ TEST(Reference, LossesByHand) {
   std::vector<float> parameters(layout_of(network).size);
   parameters[0] = 0.5F;
   parameters[32] = -1;
-  parameters[32] = 0.25F;
+  parameters[64] = 0.25F;
   const auto data = dataset_of({{{0, 2.0F}}, {{0, 2.0F}}, {{0, 2.0F}}}, 1, {{1}, {0, 1}, {}}, 2);
   const auto loss = [&](Loss kind, std::uint32_t row) {
     network.loss = kind;
