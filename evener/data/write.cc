@@ -1,8 +1,7 @@
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <string>
-
-#include <fmt/format.h>
 
 #include "evener/core/file.h"
 #include "evener/data/read.h"
@@ -11,69 +10,87 @@ namespace evener {
 
 namespace {
 
-/// Collects text and writes it in large pieces.
-class TextWriter {
+// Formats into a buffer of its own and hands it on when full. `to_chars` gives the shortest text
+// that reads back as the same float, several times faster than a stream.
+class Writer {
  public:
-  explicit TextWriter(const std::string& path) : file_(path) {}
+  explicit Writer(const std::string& path) : file_(path), buffer_(new char[kCapacity]) {}
 
-  void put(char c) { text_ += c; }
+  void put(char c) {
+    reserve(1);
+    buffer_[used_++] = c;
+  }
   template <class Number>
   void put_number(Number number) {
-    char digits[32];
-    const auto end = std::to_chars(digits, digits + sizeof digits, number);
-    text_.append(digits, end.ptr);
+    reserve(kLongest);
+    char* begin = buffer_.get() + used_;
+    used_ += static_cast<std::size_t>(std::to_chars(begin, begin + kLongest, number).ptr - begin);
   }
-  void end_line() {
-    text_ += '\n';
-    constexpr std::size_t kPiece = std::size_t{1} << 20;
-    if (text_.size() >= kPiece) flush();
-  }
-  void commit() {
-    flush();
+  void finish() {
+    file_.write(buffer_.get(), used_);
     file_.commit();
   }
 
  private:
-  void flush() {
-    file_.write(text_.data(), text_.size());
-    text_.clear();
+  static constexpr std::size_t kCapacity = std::size_t{1} << 20;
+  static constexpr std::size_t kLongest = 32;  // a float takes at most 16, a 64-bit integer 20
+
+  void reserve(std::size_t size) {
+    if (used_ + size <= kCapacity) return;
+    file_.write(buffer_.get(), used_);
+    used_ = 0;
   }
 
   AtomicFile file_;
-  std::string text_;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t used_ = 0;
 };
 
-void write_row(const RowView& features, const RowView& labels, TextWriter& out) {
+// Counts are the most common values, and integers are formatted several times faster than floats.
+void put_value(Writer& out, float value) {
+  constexpr float kExact = 1 << 24;  // below it every integer is a float
+  if (value >= 1 && value < kExact) {
+    const auto whole = static_cast<std::uint32_t>(value);
+    if (static_cast<float>(whole) == value) return out.put_number(whole);
+  }
+  out.put_number(value);
+}
+
+void put_row(Writer& out, const RowView& labels, const RowView& features) {
   for (std::size_t i = 0; i < labels.indices.size(); ++i) {
     if (i > 0) out.put(',');
     out.put_number(labels.indices[i]);
   }
-  // A row without labels begins with a blank, which also tells an empty row from an empty line.
+  // A row without labels begins with the blank, as in the XML repository's files; so one without
+  // anything is not an empty line, which other readers skip.
   if (labels.indices.empty() && features.indices.empty()) out.put(' ');
   for (std::size_t i = 0; i < features.indices.size(); ++i) {
     out.put(' ');
     out.put_number(features.indices[i]);
     out.put(':');
-    // The shortest digits that read back as the same float.
-    out.put_number(features.values.empty() ? 1.0F : features.values[i]);
+    if (features.values.empty()) {
+      out.put('1');
+    } else {
+      put_value(out, features.values[i]);
+    }
   }
-  out.end_line();
+  out.put('\n');
 }
 
 }  // namespace
 
 void write_multilabel(const Dataset& data, const std::string& path) {
-  TextWriter out(path);
+  Writer out(path);
   out.put_number(data.rows());
   out.put(' ');
   out.put_number(data.feature_count);
   out.put(' ');
   out.put_number(data.label_count);
-  out.end_line();
+  out.put('\n');
   for (std::size_t row = 0; row < data.rows(); ++row) {
-    write_row(data.features.row(row), data.labels.row(row), out);
+    put_row(out, data.labels.row(row), data.features.row(row));
   }
-  out.commit();
+  out.finish();
 }
 
 }  // namespace evener

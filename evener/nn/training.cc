@@ -31,7 +31,6 @@ int state_vectors(Optimizer optimizer) {
     case Optimizer::sgd:
       return 0;
     case Optimizer::momentum:
-      return 1;
     case Optimizer::adagrad:
       return 1;
     case Optimizer::adam:

@@ -65,6 +65,9 @@ TEST(WriteMultilabel, LosesNothingBetweenBuffers) {
 TEST(WriteMultilabel, ValuesReadBackToTheSameBits) {
   std::vector<float> values = {std::numeric_limits<float>::denorm_min(), 0.1F, 0.0F, -0.0F,
                                std::numeric_limits<float>::max()};
+  for (const float large : {1.0F, 255.0F, 16'777'215.0F, 16'777'216.0F, 33'554'432.0F, 1e9F}) {
+    values.insert(values.end(), {large, -large, std::nextafter(large, 0.0F)});
+  }
   Random random(5);
   while (values.size() < 50'000) {
     const auto value = std::bit_cast<float>(random.next());

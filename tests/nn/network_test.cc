@@ -37,10 +37,10 @@ TEST(Network, LayoutOfASparseNetwork) {
   check(0, "hidden1.weight", 0, 10, 20, 32);  // a row a feature
   check(1, "hidden1.bias", 320, 1, 20, 32);
   check(2, "hidden2.weight", 352, 3, 20, 32);  // a row a unit
-  check(3, "hidden2.bias", 448, 1, 3, 16);
-  check(4, "output.weight", 464, 33, 3, 16);
-  check(5, "output.bias", 992, 1, 33, 48);
-  EXPECT_EQ(layout_of(network).size, 1040U);
+  check(3, "hidden2.bias", 448, 1, 3, 32);
+  check(4, "output.weight", 480, 33, 3, 32);
+  check(5, "output.bias", 1536, 1, 33, 64);
+  EXPECT_EQ(layout_of(network).size, 1600U);
   EXPECT_EQ(layout_of(network).parameters(), 10 * 20 + 20 + 3 * 20 + 3 + 33 * 3 + 33U);
 }
 
@@ -73,10 +73,10 @@ RC_GTEST_PROP(NetworkProperty, SegmentsAreAlignedAndFollowEachOther, ()) {
   std::size_t parameters = 0;
   for (const auto& segment : layout.segments()) {
     RC_ASSERT(segment.offset == end);
-    RC_ASSERT(segment.offset % 16 == 0U);
-    RC_ASSERT(segment.stride % 16 == 0U);
+    RC_ASSERT(segment.offset % 32 == 0U);
+    RC_ASSERT(segment.stride % 32 == 0U);
     RC_ASSERT(segment.stride >= segment.cols);
-    RC_ASSERT(segment.stride < segment.cols + 16);
+    RC_ASSERT(segment.stride < segment.cols + 32);
     end = segment.offset + segment.size();
     parameters += segment.rows * segment.cols;
   }
@@ -85,11 +85,11 @@ RC_GTEST_PROP(NetworkProperty, SegmentsAreAlignedAndFollowEachOther, ()) {
   RC_ASSERT(layout.layers.size() == network.hidden.size() + 1);
 }
 
-TEST(Network, PaddedRoundsUpTo64Bytes) {
+TEST(Network, PaddedRoundsUpTo32Floats) {
   EXPECT_EQ(padded(0), 0U);
-  EXPECT_EQ(padded(1), 16U);
-  EXPECT_EQ(padded(16), 16U);
-  EXPECT_EQ(padded(17), 32U);
+  EXPECT_EQ(padded(1), 32U);
+  EXPECT_EQ(padded(32), 32U);
+  EXPECT_EQ(padded(33), 64U);
 }
 
 TEST(Network, NamesAreParsedBack) {

@@ -38,8 +38,8 @@ TEST(Reference, LossesByHand) {
   Network network{.features = 1, .hidden = {}, .labels = 2};
   std::vector<float> parameters(layout_of(network).size);
   parameters[0] = 0.5F;
-  parameters[16] = -1;
-  parameters[32] = 0.25F;
+  parameters[32] = -1;
+  parameters[64] = 0.25F;
   const auto data = dataset_of({{{0, 2.0F}}, {{0, 2.0F}}, {{0, 2.0F}}}, 1, {{1}, {0, 1}, {}}, 2);
   const auto loss = [&](Loss kind, std::uint32_t row) {
     network.loss = kind;
@@ -70,14 +70,14 @@ TEST(Reference, HugeLogitsStayFinite) {
     const Network network{.features = 1, .hidden = {}, .labels = 2, .loss = loss};
     std::vector<float> parameters(layout_of(network).size);
     parameters[0] = 1e4F;
-    parameters[16] = -1e4F;
+    parameters[32] = -1e4F;
     const auto data = dataset_of({{{0, 1.0F}}}, 1, {{1}}, 2);
     const std::vector<std::uint32_t> rows{0};
     std::vector<float> gradient(parameters.size());
     const double value = reference::loss(network, parameters, {&data, rows}, {}, {}, gradient);
     EXPECT_DOUBLE_EQ(value, 2e4);
     EXPECT_FLOAT_EQ(gradient[0], 1);
-    EXPECT_FLOAT_EQ(gradient[16], -1);
+    EXPECT_FLOAT_EQ(gradient[32], -1);
   }
 }
 

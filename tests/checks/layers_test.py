@@ -1,0 +1,93 @@
+"""scripts/check_layers must fail on each kind of fault, naming file and line, and on nothing else."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECKER = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "check_layers"
+
+
+def run_checker(files):
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in files.items():
+            path = pathlib.Path(root) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        done = subprocess.run([sys.executable, CHECKER, root], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+
+class LayersTest(unittest.TestCase):
+    def assert_refused(self, files, *expected):
+        status, output = run_checker(files)
+        self.assertEqual(status, 1, output)
+        for text in expected:
+            self.assertIn(text, output)
+
+    def assert_accepted(self, files):
+        status, output = run_checker(files)
+        self.assertEqual(status, 0, output)
+
+    def test_a_layer_may_use_those_above_it(self):
+        self.assert_accepted({
+            "evener/nn/a.cc": '#include "evener/core/error.h"\n#include "evener/data/dataset.h"\n',
+            "evener/run/b.cc": '#include "evener/runtime/x.h"\n#include "evener/policy/x.h"\n',
+        })
+
+    def test_a_layer_must_not_use_those_below_it(self):
+        self.assert_refused({"evener/core/a.cc": '\n#include "evener/data/dataset.h"\n'},
+                            "evener/core/a.cc:2: core must not include evener/data/dataset.h")
+        self.assert_refused({"evener/run/a.h": '#pragma once\n#include "evener/app/x.h"\n'}, "a.h:2:")
+
+    def test_policies_see_only_core(self):
+        self.assert_accepted({"evener/policy/a.cc": '#include "evener/core/time.h"\n'})
+        for layer in ("data", "nn", "device"):
+            self.assert_refused({"evener/policy/a.cc": f'#include "evener/{layer}/x.h"\n'}, "it may use core")
+
+    def test_devices_do_not_see_policies(self):
+        self.assert_refused({"evener/device/cpu/a.cc": '#include "evener/policy/x.h"\n'}, "cpu/a.cc:1:")
+
+    def test_an_unknown_folder_is_not_a_layer(self):
+        self.assert_refused({"evener/util/a.cc": ""}, "'util' is not a layer")
+        self.assert_refused({"evener/nn/a.cc": '#include "evener/util/x.h"\n'}, "there is no layer 'util'")
+
+    def test_own_headers_are_included_by_full_path_and_quoted(self):
+        self.assert_refused({"evener/nn/a.cc": '#include "b.h"\n', "evener/nn/b.h": "#pragma once\n"}, "full path")
+        self.assert_refused({"evener/nn/a.cc": "#include <evener/core/error.h>\n"}, "quoted")
+
+    def test_only_the_command_line_reads_the_environment(self):
+        self.assert_refused({"evener/run/a.cc": 'auto* home = std::getenv("HOME");\n'}, "a.cc:1: reads the environment")
+        self.assert_accepted({"evener/app/a.cc": 'auto* home = std::getenv("HOME");\n'})
+
+    def test_only_main_ends_the_process(self):
+        for call in ("exit(1)", "std::exit(1)", "::_exit(1)", "std::quick_exit(0)"):
+            self.assert_refused({"evener/app/a.cc": f"void f() {{ {call}; }}\n"}, "a.cc:1: ends the process")
+        self.assert_accepted({"evener/app/main.cc": "int main() { std::exit(0); }\n"})
+        self.assert_accepted({"evener/app/a.cc": "int f() { return on_exit(1) + region.exit(2); }\n"})
+
+    def test_comments_and_literals_are_not_code(self):
+        self.assert_accepted({"evener/nn/a.cc": '// exit(1)\n/* getenv("X")\n exit(2) */\n'
+                                                'auto s = "http://exit(1)"; auto n = 1\'000;\n'
+                                                'auto r = R"(exit(1) " getenv(2))";\n'
+                                                '// #include "evener/app/x.h"\n'})
+        self.assert_refused({"evener/nn/a.cc": 'auto s = "// "; exit(1);\n'}, "a.cc:1:")
+
+    def test_files_are_short_and_policies_shorter(self):
+        self.assert_accepted({"evener/nn/a.cc": "\n" * 400, "evener/policy/a.cc": "\n" * 150})
+        self.assert_refused({"evener/nn/a.cc": "\n" * 401}, "401 lines")
+        self.assert_refused({"evener/policy/a.cc": "\n" * 151}, "151 lines")
+
+    def test_headers_have_pragma_once(self):
+        self.assert_refused({"evener/nn/a.h": "// #pragma once\n"}, "without #pragma once")
+
+    def test_kernels_that_highway_includes_again_have_its_toggle(self):
+        self.assert_accepted({"evener/device/cpu/a-inl.h": "#if defined(A_INL_H) == defined(HWY_TARGET_TOGGLE)\n#endif\n"})
+        self.assert_refused({"evener/device/cpu/a-inl.h": "#pragma once\n"}, "without HWY_TARGET_TOGGLE")
+
+    def test_an_empty_tree_is_a_fault_of_the_call(self):
+        self.assert_refused({}, "no source files")
+
+
+if __name__ == "__main__":
+    unittest.main()

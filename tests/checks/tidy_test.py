@@ -1,0 +1,51 @@
+"""scripts/check_tidy must fail on a known finding, in a source and in a header of the project."""
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHECKER = ROOT / "scripts" / "check_tidy"
+
+
+class TidyTest(unittest.TestCase):
+    def check(self, files):
+        """Exit code and output for evener/a.cc of a small project with these files."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "evener").mkdir()
+            shutil.copy(ROOT / ".clang-tidy", root)
+            for name, text in files.items():
+                (root / "evener" / name).write_text(text, encoding="utf-8")
+            source = str(root / "evener" / "a.cc")
+            # A warning flag only g++ knows: the checker must not stumble over it.
+            command = {"directory": folder, "file": source,
+                       "command": f"g++ -std=c++20 -Wall -Wduplicated-cond -Werror -I{folder} -c {source}"}
+            (root / "compile_commands.json").write_text(json.dumps([command]), encoding="utf-8")
+            done = subprocess.run([CHECKER, folder, source], capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout + done.stderr
+
+    def test_accepts_clean_code(self):
+        status, output = self.check({"a.cc": "int twice(int x) {\n  return 2 * x;\n}\n"})
+        self.assertEqual(status, 0, output)
+
+    def test_refuses_a_bug(self):
+        status, output = self.check({"a.cc": "int f() {\n  int* p = nullptr;\n  return *p;\n}\n"})
+        self.assertNotEqual(status, 0)
+        self.assertIn("clang-analyzer-core.NullDereference", output)
+
+    def test_refuses_a_wrong_name(self):
+        status, output = self.check({"a.cc": "int WrongCase(int x) {\n  return x;\n}\n"})
+        self.assertNotEqual(status, 0)
+        self.assertIn("readability-identifier-naming", output)
+
+    def test_looks_into_headers_of_the_project(self):
+        status, output = self.check({"a.cc": '#include "evener/b.h"\n', "b.h": "inline int WrongCase() { return 1; }\n"})
+        self.assertNotEqual(status, 0)
+        self.assertIn("b.h:1:", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
