@@ -1,3 +1,5 @@
-int main() {
-  return 0;
+#include "evener/app/command_line.h"
+
+int main(int argc, char** argv) {
+  return evener::run_command_line(argc, argv);
 }

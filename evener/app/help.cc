@@ -1,0 +1,84 @@
+#include "evener/app/help.h"
+
+#include <sstream>
+
+namespace evener {
+
+namespace {
+
+constexpr std::size_t kWidth = 80;
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kColumn = 28;  // where descriptions begin
+
+/// `left` in its column, `right` wrapped in the rest of the line.
+std::string two_columns(const std::string& left, const std::string& right) {
+  std::string text = std::string(kIndent, ' ') + left;
+  std::size_t column = text.size();
+  if (column + 2 > kColumn) {
+    text += '\n';
+    column = 0;
+  }
+  std::istringstream words(right);
+  std::string word;
+  bool first = true;
+  while (words >> word) {
+    if (!first && column + 1 + word.size() > kWidth) {
+      text += '\n';
+      column = 0;
+      first = true;
+    }
+    if (first) {
+      text += std::string(kColumn - column, ' ');
+      column = kColumn;
+    } else {
+      text += ' ';
+      ++column;
+    }
+    text += word;
+    column += word.size();
+    first = false;
+  }
+  return text + '\n';
+}
+
+/// A flag that can be switched off reads `--[no-]NAME`.
+std::string names_of(const CLI::Option* option) {
+  std::string names;
+  for (const auto& name : option->get_snames()) names += "-" + name + ", ";
+  const auto& longs = option->get_lnames();
+  const bool off = longs.size() > 1 && longs[1] == "no-" + longs[0];
+  if (!longs.empty()) return names + (off ? "--[no-]" : "--") + longs[0];
+  return names.substr(0, names.size() - 2);
+}
+
+}  // namespace
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
+                                     CLI::AppFormatMode mode) const {
+  const bool top = app->get_parent() == nullptr;
+  std::string usage = "Usage: " + (top ? name + " COMMAND ..." : "evener " + app->get_name());
+  for (const auto* option : app->get_options()) {
+    if (!option->get_positional()) continue;
+    usage += option->get_required() ? " " + option->get_name() : " [" + option->get_name() + "]";
+  }
+  if (!top) usage += " [options]";
+  std::string help = usage + "\n\n" + app->get_description() + "\n" + make_subcommands(app, mode) +
+                     make_positionals(app) + make_groups(app, mode) + "\n" + make_footer(app);
+  for (auto at = help.find("\n\n\n"); at != std::string::npos; at = help.find("\n\n\n")) {
+    help.erase(at, 1);
+  }
+  return help;
+}
+
+std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
+  if (is_positional) return two_columns(option->get_name(true), option->get_description());
+  std::string left = names_of(option);
+  if (option->get_type_size() != 0) left += " " + option->get_type_name();
+  return two_columns(left, option->get_description());
+}
+
+std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
+  return two_columns(command->get_name(), command->get_description());
+}
+
+}  // namespace evener

@@ -1,0 +1,35 @@
+#include "evener/app/signals.h"
+
+#include <atomic>
+#include <csignal>
+
+#include <unistd.h>
+
+namespace evener {
+
+namespace {
+
+std::atomic<int> g_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
+
+extern "C" void on_signal(int signal) {
+  int none = 0;
+  if (!g_signal.compare_exchange_strong(none, signal)) _exit(128 + signal);
+}
+
+}  // namespace
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+int caught_signal() {
+  return g_signal.load();
+}
+
+}  // namespace evener

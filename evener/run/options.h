@@ -1,0 +1,116 @@
+// The options of a training run, each declared once: the command line, config files, the run's
+// config.toml, docs/options.md and the Python signature come from the table of options.cc.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evener/data/batches.h"
+#include "evener/data/read.h"
+#include "evener/data/transform.h"
+#include "evener/nn/network.h"
+#include "evener/nn/schedule.h"
+#include "evener/nn/training.h"
+
+namespace evener {
+
+/// Plain values; what they mean, their units and ranges are in the table. Choices are kept as the
+/// user writes them and checked when they are set.
+struct TrainOptions {
+  std::string data, test;
+  double validation_share = 0;
+  std::string format = "auto";
+  bool normalise = true;
+  bool tfidf = false;
+  std::uint32_t hash_features = 0;
+  bool cache = true;
+  std::string cache_dir;
+  int read_threads = 0;
+
+  std::vector<std::uint32_t> hidden{128};
+  std::string activation = "relu";
+  std::string loss = "softmax";
+  std::string input = "auto";
+
+  std::string optimizer = "adam";
+  double learning_rate = 1e-3;
+  double momentum = 0.9;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double l2 = 0;
+  double clip = 0;
+  double dropout = 0;
+  double input_dropout = 0;
+  std::uint32_t global_batch_size = 256;
+  std::string balance = "rows";
+  std::uint32_t epochs = 10;
+  double warmup_epochs = 0;
+  std::string decay = "constant";
+  double decay_epochs = 10;
+  double decay_factor = 0.1;
+  std::uint32_t average = 0;
+  std::uint64_t seed = 1;
+
+  std::string devices = "auto";
+
+  std::uint32_t eval_every = 1;
+  std::string early_stop = "none";
+  std::uint32_t patience = 5;
+
+  std::string output;
+  std::string resume;
+  std::uint32_t checkpoint_every = 0;
+  double checkpoint_minutes = 5;
+  std::uint32_t keep = 2;
+  bool json = false;
+  bool quiet = false;
+};
+
+enum class OptionKind { flag, integer, real, text, path, choice, list };
+
+/// One row of the table. `set` parses text and throws UsageError naming the option, the valid
+/// values and the nearest of them; `get` gives text that `set` takes back unchanged.
+struct OptionInfo {
+  std::string name;   // dashed, without the leading dashes
+  std::string group;  // heading in help and docs
+  OptionKind kind = OptionKind::text;
+  std::string unit;  // "epochs", "rows", ...; empty where there is none
+  std::string help;
+  std::string range;  // "0 .. 1", or the choices; for humans
+  std::vector<std::string> choices;
+  std::string shorthand;      // "o" for -o; usually empty
+  bool positional = false;    // given by place on the command line
+  bool of_run = true;         // part of what a run is: kept in config.toml and checkpoints
+  bool shapes_model = false;  // cannot change when a run is resumed
+  std::function<std::string(const TrainOptions&)> get;
+  std::function<void(TrainOptions&, const std::string&)> set;
+};
+
+const std::vector<OptionInfo>& train_option_table();
+
+/// By name, dashed or with underscores; UsageError names the nearest. `where` opens the message.
+const OptionInfo& find_train_option(const std::string& name, const std::string& where = "");
+
+using OptionTexts = std::map<std::string, std::string>;
+
+/// Name -> text of all that make the run, and back; keys of `texts` must be options.
+OptionTexts option_texts(const TrainOptions& options);
+void apply_option_texts(const OptionTexts& texts, TrainOptions& options);
+
+/// Checks what concerns several options at once.
+void check_options(const TrainOptions& options);
+
+/// Markdown for docs/options.md.
+std::string options_markdown();
+
+Training training_of(const TrainOptions& options);
+Schedule schedule_of(const TrainOptions& options);
+TransformOptions transform_of(const TrainOptions& options);
+Balance balance_of(const TrainOptions& options);
+
+}  // namespace evener

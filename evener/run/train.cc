@@ -1,0 +1,223 @@
+#include "evener/run/train.h"
+
+#include <ctime>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+#include "evener/core/file.h"
+#include "evener/data/names.h"
+#include "evener/nn/initialise.h"
+#include "evener/run/config.h"
+#include "evener/run/data.h"
+#include "evener/run/run_directory.h"
+#include "evener/run/trainer.h"
+
+namespace evener {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Above this share of non-zeros the dense first layer is the faster one.
+constexpr double kDenseShare = 0.25;
+// Kept beside the options in a checkpoint: a run can only go on with the data it began with.
+constexpr const char* kRowsKey = "data rows";
+
+Network network_of(const TrainOptions& options, const Dataset& data) {
+  Network network;
+  network.features = data.feature_count;
+  network.hidden = options.hidden;
+  network.labels = data.label_count;
+  network.activation = parse_activation(options.activation);
+  network.loss = parse_loss(options.loss);
+  const double share = static_cast<double>(data.features.nonzeros()) /
+                       (static_cast<double>(data.rows()) * data.feature_count);
+  if (options.input != "auto") {
+    network.input = parse_input(options.input);
+  } else {
+    network.input = share > kDenseShare ? Input::dense : Input::sparse;
+  }
+  return network;
+}
+
+Checkpoint fresh_start(const TrainOptions& options, const TrainingData& data, Reporter& reporter) {
+  Checkpoint start;
+  Model& model = start.model;
+  model.network = network_of(options, data.train);
+  model.raw_features = data.raw_features;
+  model.transform = data.transform;
+  model.label_names = data.train.label_names;
+  if (model.label_names.empty()) {
+    std::string warning;
+    model.label_names =
+        find_names(label_names_path(options.data), data.train.label_count, &warning);
+    if (!warning.empty()) reporter.warn(warning);
+  }
+  model.inverse_propensity = data.inverse_propensity;
+  const std::size_t size = layout_of(model.network).size;
+  model.parameters = FloatBuffer(size);
+  initialise(model.network, options.seed, model.parameters.span());
+  const int vectors = state_vectors(parse_optimizer(options.optimizer));
+  for (int i = 0; i < vectors; ++i) start.state.emplace_back(size);
+  return start;
+}
+
+void check_same_data(const TrainOptions& options, const TrainingData& data,
+                     const Checkpoint& start) {
+  const Model& model = start.model;
+  const auto rows = start.options.find(kRowsKey);
+  const bool same = model.network.features == data.train.feature_count &&
+                    model.network.labels == data.train.label_count && rows != start.options.end() &&
+                    rows->second == std::to_string(data.row_count());
+  if (!same) {
+    throw UsageError(
+        fmt::format("{}: this is not the data that {} was trained on ({} rows, {} "
+                    "features, {} labels; now {}, {}, {})",
+                    options.data, options.resume, rows == start.options.end() ? "?" : rows->second,
+                    model.network.features, model.network.labels, data.row_count(),
+                    data.train.feature_count, data.train.label_count));
+  }
+}
+
+void check_same_shape(const TrainOptions& options, const Checkpoint& start) {
+  for (const auto& info : train_option_table()) {
+    const auto before = start.options.find(info.name);
+    if (!info.shapes_model || before == start.options.end()) continue;
+    if (info.get(options) != before->second) {
+      throw UsageError(fmt::format("--{}: a resumed run cannot change it from {} to {}", info.name,
+                                   before->second, info.get(options)));
+    }
+  }
+}
+
+/// The average of the last epochs is summed up as they pass, so the window cannot move once it has
+/// begun.
+void check_average(const TrainOptions& options, Checkpoint& start) {
+  const auto vectors = static_cast<std::size_t>(state_vectors(parse_optimizer(options.optimizer)));
+  if (start.state.size() < vectors) throw Error("the checkpoint lacks optimizer state");
+  const auto before = [&](const char* name) { return start.options.at(name); };
+  const bool same = before("epochs") == std::to_string(options.epochs) &&
+                    before("average") == std::to_string(options.average);
+  if (same) return;
+  if (start.progress.epoch + options.average > options.epochs) {
+    throw UsageError(
+        fmt::format("--average {} of --epochs {}: the run has already passed the first of these "
+                    "epochs; give more --epochs",
+                    options.average, options.epochs));
+  }
+  start.state.resize(vectors);  // a sum of other epochs
+}
+
+Checkpoint resumed_start(const TrainOptions& options, const RunDirectory& directory,
+                         Reporter& reporter) {
+  auto found = load_checkpoint(directory.checkpoints(),
+                               [&](const std::string& text) { reporter.warn(text); });
+  if (!found) throw UsageError(options.resume + ": there is no checkpoint to resume from");
+  check_same_shape(options, *found);
+  check_average(options, *found);
+  return std::move(*found);
+}
+
+/// Relative paths would lead elsewhere when the run is resumed from another folder.
+TrainOptions with_absolute_paths(TrainOptions options) {
+  for (std::string* path : {&options.data, &options.test, &options.cache_dir}) {
+    if (!path->empty()) *path = fs::absolute(*path).lexically_normal().string();
+  }
+  return options;
+}
+
+/// Named after the data: its file, or its folder where the file is just called "train".
+std::string default_directory(const std::string& data) {
+  const fs::path path = fs::absolute(data).lexically_normal();
+  std::string name = path.filename().string();
+  name = name.substr(0, name.find('.'));
+  if ((name.empty() || name == "train") && path.has_parent_path()) {
+    name = path.parent_path().filename().string();
+  }
+  return default_run_directory(name, std::time(nullptr));
+}
+
+void refuse_existing_run(const std::string& path) {
+  if (fs::exists(path + "/config.toml")) {
+    throw UsageError(path + ": holds a run already; go on with it by --resume " + path +
+                     ", or choose another directory");
+  }
+}
+
+/// `evener train FOLDER` trains on its train.* and evaluates on its test.*, if it has one.
+void use_folder(TrainOptions& options) {
+  const std::string folder = options.data;
+  if (!fs::is_directory(folder)) return;
+  options.data = data_file(folder, "train");
+  if (options.data.empty()) throw UsageError(folder + ": is a folder without a train.* file");
+  if (options.test.empty() && options.validation_share == 0) {
+    options.test = data_file(folder, "test");
+  }
+}
+
+}  // namespace
+
+TrainOptions resolve_options(const OptionTexts& given, const std::string& config) {
+  const OptionTexts from_file = config.empty() ? OptionTexts{} : read_config(config);
+  std::string resume;
+  for (const auto* texts : {&from_file, &given}) {
+    if (const auto found = texts->find("resume"); found != texts->end()) resume = found->second;
+  }
+  TrainOptions options;
+  if (!resume.empty()) {
+    const std::string path = resume + "/config.toml";
+    if (!fs::exists(path)) throw UsageError(resume + ": is not a run directory (no config.toml)");
+    apply_option_texts(read_config(path), options);
+  }
+  apply_option_texts(from_file, options);
+  apply_option_texts(given, options);
+  if (options.data.empty()) throw UsageError("no training data given: evener train DATA");
+  use_folder(options);
+  if (!resume.empty() && !options.output.empty()) {
+    throw UsageError("--resume goes on in the same run directory: leave -o out");
+  }
+  check_options(options);
+  return options;
+}
+
+TrainResult train(const TrainOptions& options, const RunContext& context) {
+  Reporter reporter(context.reporter);
+  const Warn warn = [&](const std::string& text) { reporter.warn(text); };
+  const bool resumes = !options.resume.empty();
+  // Cheap refusals come before the data is read; a new run directory after, so that bad data leaves
+  // none behind.
+  std::optional<RunDirectory> directory;
+  std::optional<Checkpoint> start;
+  if (resumes) {
+    directory.emplace(options.resume, RunDirectory::Open::resume);
+    start = resumed_start(options, *directory, reporter);
+  } else if (!options.output.empty()) {
+    refuse_existing_run(options.output);
+  }
+  TrainingData data = open_training_data(options, context.cache_directory, warn);
+  if (resumes) {
+    check_same_data(options, data, *start);
+  } else {
+    start = fresh_start(options, data, reporter);
+    directory.emplace(options.output.empty() ? default_directory(options.data) : options.output,
+                      RunDirectory::Open::fresh);
+  }
+  start->options = option_texts(with_absolute_paths(options));
+  start->options[kRowsKey] = std::to_string(data.row_count());
+  const std::string config = config_text(with_absolute_paths(options));
+  write_atomically(directory->config(), std::as_bytes(std::span(config)));
+  reporter.open(*directory);
+  try {
+    return Trainer(options, context, reporter, *directory, std::move(data), std::move(*start))
+        .run();
+  } catch (const std::exception& problem) {
+    reporter.note(std::string("error: ") + problem.what());
+    throw;
+  }
+}
+
+}  // namespace evener

@@ -1,0 +1,49 @@
+// A training run from data to model files.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "evener/device/device.h"
+#include "evener/nn/metrics.h"
+#include "evener/run/checkpoint.h"
+#include "evener/run/options.h"
+#include "evener/run/reporter.h"
+
+namespace evener {
+
+/// What surrounds a run and is not part of it: two runs with the same options in different
+/// surroundings give the same model.
+struct RunContext {
+  std::string cache_directory;           // where --cache-dir names none; empty: no cache
+  std::string automatic_device = "cpu";  // what --devices auto is here
+  ReporterOptions reporter;
+  /// Called when the first step is about to be done: only from then on is there anything that an
+  /// interruption has to save.
+  std::function<void()> training_begins;
+  /// Asked after each step: not 0 is a signal's number, and the run ends with a checkpoint.
+  std::function<int()> interrupted;
+  std::function<std::unique_ptr<Device>(const std::string&)> make_device = evener::make_device;
+};
+
+struct TrainResult {
+  std::string directory;
+  std::string ended;  // "epochs", "early stop" or "signal"
+  int signal = 0;
+  Progress progress;
+  double train_loss = 0;          // mean of the last complete epoch of this session
+  double samples_per_second = 0;  // of this session, evaluations and checkpoints not counted
+  Metrics metrics;                // of the final model; empty without evaluation
+  std::string best_by;            // the metric that decides; empty without evaluation
+};
+
+/// Defaults, then the options of the run to resume, then the config file, then what was given.
+/// Empty `config`: none.
+TrainOptions resolve_options(const OptionTexts& given, const std::string& config);
+
+/// Runs to the end or to the next interruption. Bit for bit the same with and without interruptions
+/// in between, given the same data, options, device and number of threads.
+TrainResult train(const TrainOptions& options, const RunContext& context);
+
+}  // namespace evener

@@ -1,0 +1,277 @@
+#include "evener/run/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+#include "evener/run/evaluate.h"
+
+namespace evener {
+
+namespace {
+
+constexpr std::size_t kStepRecordsPerEpoch = 20;
+
+EpochPlan plan_of(const TrainOptions& options, const TrainingData& data) {
+  EpochPlan plan;
+  plan.data = &data.train;
+  plan.rows = data.rows;
+  plan.batch_size = options.global_batch_size;
+  plan.balance = balance_of(options);
+  plan.schedule = schedule_of(options);
+  plan.seed = options.seed;
+  return plan;
+}
+
+bool all_finite(std::span<const float> values) {
+  // Summing zeros (x * 0 is NaN for inf and NaN) has no branch, so it runs at memory speed.
+  float poison = 0;
+  for (const float value : values) poison += value * 0.0F;
+  return poison == 0.0F;
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
+                 const RunDirectory& directory, TrainingData data, Checkpoint start)
+    : options_(options),
+      context_(context),
+      reporter_(reporter),
+      directory_(directory),
+      data_(std::move(data)),
+      current_(std::move(start)),
+      optimizer_vectors_(static_cast<std::size_t>(state_vectors(training_of(options).optimizer))),
+      seconds_before_(current_.progress.seconds),
+      record_rows_(std::max<std::uint64_t>(1, data_.row_count() / kStepRecordsPerEpoch)) {
+  plan_ = plan_of(options_, data_);
+  const Progress& progress = current_.progress;
+  position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum};
+  if (data_.evaluation) best_by_ = options_.early_stop == "none" ? "p@1" : options_.early_stop;
+
+  const std::string name =
+      options_.devices == "auto" ? context_.automatic_device : options_.devices;
+  device_ = context_.make_device(name);
+  replica_ = device_->make_replica(current_.model.network, training_of(options_));
+  replica_->load(0, current_.model.parameters.span());
+  for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
+    replica_->load(static_cast<int>(i) + 1, current_.state[i].span());
+  }
+}
+
+TrainResult Trainer::run() {
+  reporter_.say(fmt::format("training on {} ({} rows, {} features, {} labels, {} parameters)",
+                            device_->name(), data_.row_count(), data_.train.feature_count,
+                            data_.train.label_count,
+                            layout_of(current_.model.network).parameters()));
+  if (context_.training_begins) context_.training_begins();
+  while (position_.epoch < options_.epochs && !stop_early()) {
+    last_step_end_ = clock_.elapsed();
+    const bool whole = run_epoch(*replica_, plan_, position_,
+                                 [this](const StepReport& report) { return after_step(report); });
+    if (const int signal = interrupted(); !whole || signal != 0) return finish("signal", signal);
+    if (!finish_epoch()) return finish("signal", interrupted());
+  }
+  return finish(position_.epoch < options_.epochs ? "early stop" : "epochs", 0);
+}
+
+bool Trainer::after_step(const StepReport& report) {
+  const double now = clock_.elapsed();
+  step_seconds_ += now - last_step_end_;
+  rows_done_ += report.rows;
+  rows_recorded_ += report.rows;
+  recorded_loss_ += report.loss * static_cast<double>(report.rows);
+  if (rows_recorded_ >= record_rows_) {
+    const double epoch =
+        static_cast<double>(position_.epoch) +
+        static_cast<double>(position_.next_row) / static_cast<double>(data_.row_count());
+    reporter_.record({"step",
+                      position_.step,
+                      seconds(),
+                      {{"epoch", epoch},
+                       {"train_loss", recorded_loss_ / static_cast<double>(rows_recorded_)},
+                       {"learning_rate", static_cast<double>(report.learning_rate)}}});
+    rows_recorded_ = 0;
+    recorded_loss_ = 0;
+  }
+  reporter_.update(display_state());
+  const double minutes = options_.checkpoint_minutes;
+  if (minutes > 0 && now - last_checkpoint_ >= 60 * minutes) save();
+  last_step_end_ = clock_.elapsed();
+  return interrupted() == 0;
+}
+
+bool Trainer::finish_epoch() {
+  const std::uint64_t epoch = position_.epoch + 1;
+  train_loss_ = position_.loss_sum / static_cast<double>(data_.row_count());
+  const bool last = epoch >= options_.epochs;
+  const bool due = data_.evaluation && (epoch % options_.eval_every == 0 || last);
+  if (due) {
+    auto metrics = evaluate_replica();
+    if (!metrics) return false;
+    metrics_ = std::move(*metrics);
+    judge(metrics_, epoch);
+  }
+  position_ = {position_.step, epoch, 0, 0};
+  if (averages(epoch)) add_to_average();
+  report_epoch(epoch, due);
+  const bool save_now = options_.checkpoint_every > 0 && epoch % options_.checkpoint_every == 0;
+  if (save_now && !last) save();
+  return true;
+}
+
+bool Trainer::stop_early() const {
+  return options_.early_stop != "none" && current_.progress.best_epoch > 0 &&
+         current_.progress.epochs_since_best >= options_.patience;
+}
+
+std::optional<Metrics> Trainer::evaluate_replica() {
+  const auto predictions = predict_all(*replica_, *data_.evaluation, kEvaluationTop,
+                                       [this] { return interrupted() != 0; });
+  if (!predictions) return std::nullopt;
+  Metrics metrics = evaluate(*predictions, data_.evaluation->labels, data_.train.label_count,
+                             data_.inverse_propensity);
+  if (!std::isfinite(metrics.at("loss"))) throw DivergedError("the evaluation loss is not finite");
+  if (metrics.count(best_by_) == 0) {
+    throw UsageError("--early-stop " + best_by_ +
+                     ": this data has no such metric (accuracy needs one label a row, auc two "
+                     "labels)");
+  }
+  return metrics;
+}
+
+void Trainer::judge(const Metrics& metrics, std::uint64_t epoch) {
+  Progress& progress = current_.progress;
+  const double value = metrics.at(best_by_);
+  const bool better =
+      larger_is_better(best_by_) ? value > progress.best_metric : value < progress.best_metric;
+  if (progress.best_epoch == 0 || better) {
+    progress.best_metric = value;
+    progress.best_epoch = epoch;
+    progress.epochs_since_best = 0;
+    if (best_.size() == 0) best_ = FloatBuffer(current_.model.parameters.size());
+    replica_->store(0, best_.span());
+  } else {
+    progress.epochs_since_best = epoch - progress.best_epoch;
+  }
+}
+
+void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
+  const double rate = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
+  std::string line =
+      fmt::format("epoch {}/{}  train loss {:.4f}", epoch, options_.epochs, train_loss_);
+  if (evaluated) line += "  " + metrics_line(metrics_);
+  reporter_.say(fmt::format("{}  {:.0f} rows/s  {}", line, rate, format_duration(seconds())));
+  reporter_.record({"epoch",
+                    position_.step,
+                    seconds(),
+                    {{"epoch", static_cast<std::int64_t>(epoch)},
+                     {"train_loss", train_loss_},
+                     {"samples_per_second", rate}}});
+  if (evaluated) {
+    auto fields = metric_fields(metrics_);
+    fields.insert(fields.begin(), {"epoch", static_cast<std::int64_t>(epoch)});
+    reporter_.record({"eval", position_.step, seconds(), std::move(fields)});
+  }
+  reporter_.flush();
+}
+
+void Trainer::add_to_average() {
+  auto& state = current_.state;
+  if (state.size() == optimizer_vectors_) state.emplace_back(current_.model.parameters.size());
+  FloatBuffer& parameters = current_.model.parameters;
+  replica_->store(0, parameters.span());
+  FloatBuffer& sum = state.back();
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += parameters[i];
+}
+
+void Trainer::take_average() {
+  // An early stop ends inside the window, so the number of summands is counted, not configured.
+  const std::uint64_t summands = position_.epoch + options_.average - options_.epochs;
+  const float share = 1.0F / static_cast<float>(summands);
+  const FloatBuffer& sum = current_.state.back();
+  for (std::size_t i = 0; i < sum.size(); ++i) current_.model.parameters[i] = sum[i] * share;
+  replica_->load(0, current_.model.parameters.span());
+}
+
+void Trainer::fetch() {
+  replica_->store(0, current_.model.parameters.span());
+  for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
+    replica_->store(static_cast<int>(i) + 1, current_.state[i].span());
+  }
+  if (!all_finite(current_.model.parameters.span())) {
+    throw DivergedError("a weight is not finite after step " + std::to_string(position_.step));
+  }
+  Progress& progress = current_.progress;
+  progress.step = position_.step;
+  progress.epoch = position_.epoch;
+  progress.next_row = position_.next_row;
+  progress.train_loss_sum = position_.loss_sum;
+  progress.seconds = seconds();
+}
+
+void Trainer::save() {
+  fetch();
+  save_best();
+  save_checkpoint(current_, directory_.checkpoints(), static_cast<int>(options_.keep));
+  last_checkpoint_ = clock_.elapsed();
+}
+
+void Trainer::save_best() {
+  if (best_.size() == 0) return;
+  std::swap(best_, current_.model.parameters);
+  save_model(current_.model, directory_.best_model());
+  std::swap(best_, current_.model.parameters);
+  best_ = FloatBuffer();
+}
+
+TrainResult Trainer::finish(const std::string& ended, int signal) {
+  save();
+  const bool averaged = signal == 0 && current_.state.size() > optimizer_vectors_;
+  if (averaged) take_average();
+  if (signal == 0 && data_.evaluation && (averaged || metrics_.empty())) {
+    if (auto metrics = evaluate_replica()) {
+      metrics_ = std::move(*metrics);
+      if (averaged) {
+        reporter_.say(fmt::format("average of the last epochs  {}", metrics_line(metrics_)));
+        judge(metrics_, position_.epoch);
+        save_best();
+      }
+    }
+  }
+  save_model(current_.model, directory_.last_model());
+
+  TrainResult result;
+  result.directory = directory_.path();
+  result.ended = ended;
+  result.signal = signal;
+  result.progress = current_.progress;
+  result.train_loss = train_loss_;
+  result.samples_per_second = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
+  result.metrics = metrics_;
+  result.best_by = best_by_;
+  auto fields = metric_fields(metrics_);
+  fields.insert(fields.begin(), {"ended", ended});
+  reporter_.record({"end", position_.step, seconds(), std::move(fields)});
+  reporter_.flush();
+  return result;
+}
+
+ProgressState Trainer::display_state() const {
+  ProgressState state;
+  state.epoch = position_.epoch + 1;
+  state.epochs = options_.epochs;
+  state.epoch_share =
+      static_cast<double>(position_.next_row) / static_cast<double>(data_.row_count());
+  state.total_share = (static_cast<double>(position_.epoch) + state.epoch_share) /
+                      static_cast<double>(options_.epochs);
+  state.seconds = seconds();
+  state.samples_per_second = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
+  state.loss = position_.loss_sum / std::max<double>(1, static_cast<double>(position_.next_row));
+  state.metrics = metrics_line(metrics_);
+  return state;
+}
+
+}  // namespace evener

@@ -1,0 +1,80 @@
+// The state of one session of a run, and what happens to it between steps. Used by train.cc.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "evener/core/time.h"
+#include "evener/run/checkpoint.h"
+#include "evener/run/data.h"
+#include "evener/run/reporter.h"
+#include "evener/run/run_directory.h"
+#include "evener/run/train.h"
+#include "evener/runtime/sequential.h"
+
+namespace evener {
+
+class Trainer {
+ public:
+  /// `start` holds the model to go on from; its options are those of the run.
+  Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
+          const RunDirectory& directory, TrainingData data, Checkpoint start);
+
+  TrainResult run();
+
+ private:
+  bool after_step(const StepReport& report);
+  /// Evaluates if it is time and closes the epoch's books; false: interrupted before that.
+  bool finish_epoch();
+  bool stop_early() const;
+  int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }
+
+  std::optional<Metrics> evaluate_replica();
+  /// Compares with the best so far and keeps the parameters if they are better.
+  void judge(const Metrics& metrics, std::uint64_t epoch);
+  void report_epoch(std::uint64_t epoch, bool evaluated);
+
+  /// Whether the end of epoch `epoch` (counted from 1) adds to the average.
+  bool averages(std::uint64_t epoch) const { return epoch + options_.average > options_.epochs; }
+  void add_to_average();
+  /// Puts the average in the place of the model's parameters.
+  void take_average();
+
+  /// Copies the replica into `current_` and checks that all of it is finite.
+  void fetch();
+  void save();
+  void save_best();
+  TrainResult finish(const std::string& ended, int signal);
+
+  double seconds() const { return seconds_before_ + clock_.elapsed(); }
+  ProgressState display_state() const;
+
+  const TrainOptions& options_;
+  const RunContext& context_;
+  Reporter& reporter_;
+  const RunDirectory& directory_;
+  TrainingData data_;
+  Checkpoint current_;  // the host's copy: model, optimizer state, then the sum of the average
+  std::size_t optimizer_vectors_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Replica> replica_;
+  EpochPlan plan_;
+  Position position_;
+
+  std::string best_by_;
+  FloatBuffer best_;  // parameters that are better than those on disk; empty: none
+  Metrics metrics_;   // of the last evaluation
+  double train_loss_ = 0;
+
+  Stopwatch clock_;
+  double seconds_before_;                          // of earlier sessions
+  double step_seconds_ = 0;                        // spent in steps by this session
+  double last_step_end_ = 0;                       // of clock_
+  double last_checkpoint_ = 0;                     // of clock_
+  std::uint64_t rows_done_ = 0;                    // by this session
+  std::uint64_t rows_recorded_ = 0, record_rows_;  // one "step" record each so many rows
+  double recorded_loss_ = 0;
+};
+
+}  // namespace evener
