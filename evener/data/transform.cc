@@ -45,9 +45,8 @@ class RowHasher {
       const auto [index, sign] = hashed(row.indices[i], buckets_);
       entries_.emplace_back(index, sign * value_at(row, i));
     }
-    // Stable, so that sums are formed in one order everywhere.
-    std::stable_sort(entries_.begin(), entries_.end(),
-                     [](auto& a, auto& b) { return a.first < b.first; });
+    // By value within a bucket too, so that sums are formed in one order everywhere.
+    std::sort(entries_.begin(), entries_.end());
     std::size_t kept = 0;
     for (std::size_t i = 0; i < entries_.size();) {
       auto sum = entries_[i++];

@@ -71,10 +71,10 @@ TrainResult Trainer::run() {
     last_step_end_ = clock_.elapsed();
     const bool whole = run_epoch(*replica_, plan_, position_,
                                  [this](const StepReport& report) { return after_step(report); });
-    if (const int signal = interrupted(); !whole || signal != 0) return finish("signal", signal);
-    if (!finish_epoch()) return finish("signal", interrupted());
+    if (const int signal = interrupted(); !whole || signal != 0) return interrupt(signal);
+    if (!finish_epoch()) return interrupt(interrupted());
   }
-  return finish(position_.epoch < options_.epochs ? "early stop" : "epochs", 0);
+  return complete(position_.epoch < options_.epochs ? "early stop" : "epochs");
 }
 
 bool Trainer::after_step(const StepReport& report) {
@@ -227,22 +227,30 @@ void Trainer::save_best() {
   best_ = FloatBuffer();
 }
 
-TrainResult Trainer::finish(const std::string& ended, int signal) {
+TrainResult Trainer::complete(const std::string& ended) {
   save();
-  const bool averaged = signal == 0 && current_.state.size() > optimizer_vectors_;
+  const bool averaged = current_.state.size() > optimizer_vectors_;
   if (averaged) take_average();
-  if (signal == 0 && data_.evaluation && (averaged || metrics_.empty())) {
-    if (auto metrics = evaluate_replica()) {
-      metrics_ = std::move(*metrics);
-      if (averaged) {
-        reporter_.say(fmt::format("average of the last epochs  {}", metrics_line(metrics_)));
-        judge(metrics_, position_.epoch);
-        save_best();
-      }
-    }
+  if (data_.evaluation && (averaged || metrics_.empty())) {
+    auto metrics = evaluate_replica();
+    if (!metrics) return leave("signal", interrupted());
+    metrics_ = std::move(*metrics);
   }
-  save_model(current_.model, directory_.last_model());
+  if (averaged && data_.evaluation) {
+    reporter_.say("average of the last epochs  " + metrics_line(metrics_));
+    judge(metrics_, position_.epoch);
+    save_best();
+  }
+  return leave(ended, 0);
+}
 
+TrainResult Trainer::interrupt(int signal) {
+  save();
+  return leave("signal", signal);
+}
+
+TrainResult Trainer::leave(const std::string& ended, int signal) {
+  save_model(current_.model, directory_.last_model());
   TrainResult result;
   result.directory = directory_.path();
   result.ended = ended;

@@ -45,7 +45,10 @@ class Trainer {
   void fetch();
   void save();
   void save_best();
-  TrainResult finish(const std::string& ended, int signal);
+  /// The ways out of `run`: training is over, or a signal has come; both leave.
+  TrainResult complete(const std::string& ended);
+  TrainResult interrupt(int signal);
+  TrainResult leave(const std::string& ended, int signal);
 
   double seconds() const { return seconds_before_ + clock_.elapsed(); }
   ProgressState display_state() const;
