@@ -54,10 +54,7 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
   if (data_.evaluation) best_by_ = options_.early_stop == "none" ? "p@1" : options_.early_stop;
 
   replica_ = device_->make_replica(current_.model.network, training_of(options_));
-  replica_->load(0, current_.model.parameters.span());
-  for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
-    replica_->load(static_cast<int>(i) + 1, current_.state[i].span());
-  }
+  give_back();
 }
 
 TrainResult Trainer::run() {
@@ -149,8 +146,7 @@ void Trainer::judge(std::uint64_t epoch) {
     progress.best_metric = value;
     progress.best_epoch = epoch;
     progress.epochs_since_best = 0;
-    if (best_.size() == 0) best_ = FloatBuffer(current_.model.parameters.size());
-    replica_->store(0, best_.span());
+    save_parameters(directory_.best_model());
   } else {
     progress.epochs_since_best = epoch - progress.best_epoch;
   }
@@ -177,28 +173,40 @@ void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
 }
 
 void Trainer::add_to_average() {
+  FloatBuffer parameters = replica_->take(0);
   auto& state = current_.state;
-  if (state.size() == optimizer_vectors_) state.emplace_back(current_.model.parameters.size());
-  FloatBuffer& parameters = current_.model.parameters;
-  replica_->store(0, parameters.span());
+  if (state.size() == optimizer_vectors_) state.emplace_back(parameters.size());
   FloatBuffer& sum = state.back();
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += parameters[i];
+  replica_->give(0, std::move(parameters));
 }
 
-void Trainer::take_average() {
+void Trainer::use_average() {
   // An early stop ends inside the window, so the number of summands is counted, not configured.
   const std::uint64_t summands = position_.epoch + options_.average - options_.epochs;
   const float share = 1.0F / static_cast<float>(summands);
   const FloatBuffer& sum = current_.state.back();
-  for (std::size_t i = 0; i < sum.size(); ++i) current_.model.parameters[i] = sum[i] * share;
-  replica_->load(0, current_.model.parameters.span());
+  FloatBuffer parameters = replica_->take(0);
+  for (std::size_t i = 0; i < sum.size(); ++i) parameters[i] = sum[i] * share;
+  replica_->give(0, std::move(parameters));
 }
 
-void Trainer::fetch() {
-  replica_->store(0, current_.model.parameters.span());
+void Trainer::take_over() {
+  current_.model.parameters = replica_->take(0);
   for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
-    replica_->store(static_cast<int>(i) + 1, current_.state[i].span());
+    current_.state[i] = replica_->take(static_cast<int>(i) + 1);
   }
+}
+
+void Trainer::give_back() {
+  replica_->give(0, std::move(current_.model.parameters));
+  for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
+    replica_->give(static_cast<int>(i) + 1, std::move(current_.state[i]));
+  }
+}
+
+void Trainer::save() {
+  take_over();
   if (!all_finite(current_.model.parameters.span())) {
     throw DivergedError("a weight is not finite after step " + std::to_string(position_.step));
   }
@@ -208,34 +216,27 @@ void Trainer::fetch() {
   progress.next_row = position_.next_row;
   progress.train_loss_sum = position_.loss_sum;
   progress.seconds = seconds();
-}
-
-void Trainer::save() {
-  fetch();
-  save_best();
   save_checkpoint(current_, directory_.checkpoints(), static_cast<int>(options_.keep));
+  give_back();
   last_checkpoint_ = clock_.elapsed();
 }
 
-void Trainer::save_best() {
-  if (best_.size() == 0) return;
-  std::swap(best_, current_.model.parameters);
-  save_model(current_.model, directory_.best_model());
-  std::swap(best_, current_.model.parameters);
-  best_ = FloatBuffer();
+void Trainer::save_parameters(const std::string& path) {
+  current_.model.parameters = replica_->take(0);
+  save_model(current_.model, path);
+  replica_->give(0, std::move(current_.model.parameters));
 }
 
 TrainResult Trainer::complete(const std::string& ended) {
   save();
   const bool averaged = current_.state.size() > optimizer_vectors_;
-  if (averaged) take_average();
+  if (averaged) use_average();
   if (data_.evaluation && (averaged || metrics_.empty())) {
     if (!evaluate_replica()) return leave("signal", interrupted());
   }
   if (averaged && data_.evaluation) {
     reporter_.say("average of the last epochs  " + metrics_line_);
     judge(position_.epoch);
-    save_best();
   }
   return leave(ended, 0);
 }
@@ -246,7 +247,7 @@ TrainResult Trainer::interrupt(int signal) {
 }
 
 TrainResult Trainer::leave(const std::string& ended, int signal) {
-  save_model(current_.model, directory_.last_model());
+  save_parameters(directory_.last_model());
   TrainResult result;
   result.directory = directory_.path();
   result.ended = ended;

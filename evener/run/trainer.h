@@ -32,20 +32,22 @@ class Trainer {
 
   /// Sets `metrics_`; false: interrupted before that.
   bool evaluate_replica();
-  /// Compares `metrics_` with the best so far and keeps the parameters if they are better.
+  /// Compares `metrics_` with the best so far and saves the parameters if they are better.
   void judge(std::uint64_t epoch);
   void report_epoch(std::uint64_t epoch, bool evaluated);
 
   /// Whether the end of epoch `epoch` (counted from 1) adds to the average.
   bool averages(std::uint64_t epoch) const { return epoch + options_.average > options_.epochs; }
   void add_to_average();
-  /// Puts the average in the place of the model's parameters.
-  void take_average();
+  /// Puts the average in the place of the replica's parameters.
+  void use_average();
 
-  /// Copies the replica into `current_` and checks that all of it is finite.
-  void fetch();
+  /// Moves the replica's vectors into `current_`, and back.
+  void take_over();
+  void give_back();
+  /// Writes a checkpoint, if every parameter is finite.
   void save();
-  void save_best();
+  void save_parameters(const std::string& path);
   /// The ways out of `run`: training is over, or a signal has come; both leave.
   TrainResult complete(const std::string& ended);
   TrainResult interrupt(int signal);
@@ -59,7 +61,7 @@ class Trainer {
   Reporter& reporter_;
   const RunDirectory& directory_;
   TrainingData data_;
-  Checkpoint current_;  // the host's copy: model, optimizer state, then the sum of the average
+  Checkpoint current_;  // its vectors are with the replica, but for the sum of the average
   std::size_t optimizer_vectors_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Replica> replica_;
@@ -67,7 +69,6 @@ class Trainer {
   Position position_;
 
   std::string best_by_;
-  FloatBuffer best_;          // parameters that are better than those on disk; empty: none
   Metrics metrics_;           // of the last evaluation
   std::string metrics_line_;  // the same for the display
   double train_loss_ = 0;
