@@ -3,8 +3,6 @@
 #include <atomic>
 #include <csignal>
 
-#include <unistd.h>
-
 namespace evener {
 
 namespace {
@@ -12,9 +10,11 @@ namespace {
 std::atomic<int> g_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
 
+// The next one has the system's own effect: it ends the process.
 extern "C" void on_signal(int signal) {
-  int none = 0;
-  if (!g_signal.compare_exchange_strong(none, signal)) _exit(128 + signal);
+  g_signal.store(signal);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace

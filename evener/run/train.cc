@@ -188,6 +188,8 @@ TrainResult train(const TrainOptions& options, const RunContext& context) {
   Reporter reporter(context.reporter);
   const Warn warn = [&](const std::string& text) { reporter.warn(text); };
   const bool resumes = !options.resume.empty();
+  auto device =
+      context.make_device(options.devices == "auto" ? context.automatic_device : options.devices);
   // Cheap refusals come before the data is read; a new run directory after, so that bad data leaves
   // none behind.
   std::optional<RunDirectory> directory;
@@ -212,7 +214,8 @@ TrainResult train(const TrainOptions& options, const RunContext& context) {
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);
   try {
-    return Trainer(options, context, reporter, *directory, std::move(data), std::move(*start))
+    return Trainer(options, context, reporter, *directory, std::move(device), std::move(data),
+                   std::move(*start))
         .run();
   } catch (const std::exception& problem) {
     reporter.note(std::string("error: ") + problem.what());

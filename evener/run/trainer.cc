@@ -36,7 +36,8 @@ bool all_finite(std::span<const float> values) {
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
-                 const RunDirectory& directory, TrainingData data, Checkpoint start)
+                 const RunDirectory& directory, std::unique_ptr<Device> device, TrainingData data,
+                 Checkpoint start)
     : options_(options),
       context_(context),
       reporter_(reporter),
@@ -44,6 +45,7 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
       data_(std::move(data)),
       current_(std::move(start)),
       optimizer_vectors_(static_cast<std::size_t>(state_vectors(training_of(options).optimizer))),
+      device_(std::move(device)),
       seconds_before_(current_.progress.seconds),
       record_rows_(std::max<std::uint64_t>(1, data_.row_count() / kStepRecordsPerEpoch)) {
   plan_ = plan_of(options_, data_);
@@ -51,9 +53,6 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
   position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum};
   if (data_.evaluation) best_by_ = options_.early_stop == "none" ? "p@1" : options_.early_stop;
 
-  const std::string name =
-      options_.devices == "auto" ? context_.automatic_device : options_.devices;
-  device_ = context_.make_device(name);
   replica_ = device_->make_replica(current_.model.network, training_of(options_));
   replica_->load(0, current_.model.parameters.span());
   for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
@@ -109,10 +108,8 @@ bool Trainer::finish_epoch() {
   const bool last = epoch >= options_.epochs;
   const bool due = data_.evaluation && (epoch % options_.eval_every == 0 || last);
   if (due) {
-    auto metrics = evaluate_replica();
-    if (!metrics) return false;
-    metrics_ = std::move(*metrics);
-    judge(metrics_, epoch);
+    if (!evaluate_replica()) return false;
+    judge(epoch);
   }
   position_ = {position_.step, epoch, 0, 0};
   if (averages(epoch)) add_to_average();
@@ -127,24 +124,25 @@ bool Trainer::stop_early() const {
          current_.progress.epochs_since_best >= options_.patience;
 }
 
-std::optional<Metrics> Trainer::evaluate_replica() {
+bool Trainer::evaluate_replica() {
   const auto predictions = predict_all(*replica_, *data_.evaluation, kEvaluationTop,
                                        [this] { return interrupted() != 0; });
-  if (!predictions) return std::nullopt;
-  Metrics metrics = evaluate(*predictions, data_.evaluation->labels, data_.train.label_count,
-                             data_.inverse_propensity);
-  if (!std::isfinite(metrics.at("loss"))) throw DivergedError("the evaluation loss is not finite");
-  if (metrics.count(best_by_) == 0) {
+  if (!predictions) return false;
+  metrics_ = evaluate(*predictions, data_.evaluation->labels, data_.train.label_count,
+                      data_.inverse_propensity);
+  metrics_line_ = metrics_line(metrics_);
+  if (!std::isfinite(metrics_.at("loss"))) throw DivergedError("the evaluation loss is not finite");
+  if (metrics_.count(best_by_) == 0) {
     throw UsageError("--early-stop " + best_by_ +
                      ": this data has no such metric (accuracy needs one label a row, auc two "
                      "labels)");
   }
-  return metrics;
+  return true;
 }
 
-void Trainer::judge(const Metrics& metrics, std::uint64_t epoch) {
+void Trainer::judge(std::uint64_t epoch) {
   Progress& progress = current_.progress;
-  const double value = metrics.at(best_by_);
+  const double value = metrics_.at(best_by_);
   const bool better =
       larger_is_better(best_by_) ? value > progress.best_metric : value < progress.best_metric;
   if (progress.best_epoch == 0 || better) {
@@ -162,7 +160,7 @@ void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
   const double rate = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
   std::string line =
       fmt::format("epoch {}/{}  train loss {:.4f}", epoch, options_.epochs, train_loss_);
-  if (evaluated) line += "  " + metrics_line(metrics_);
+  if (evaluated) line += "  " + metrics_line_;
   reporter_.say(fmt::format("{}  {:.0f} rows/s  {}", line, rate, format_duration(seconds())));
   reporter_.record({"epoch",
                     position_.step,
@@ -232,13 +230,11 @@ TrainResult Trainer::complete(const std::string& ended) {
   const bool averaged = current_.state.size() > optimizer_vectors_;
   if (averaged) take_average();
   if (data_.evaluation && (averaged || metrics_.empty())) {
-    auto metrics = evaluate_replica();
-    if (!metrics) return leave("signal", interrupted());
-    metrics_ = std::move(*metrics);
+    if (!evaluate_replica()) return leave("signal", interrupted());
   }
   if (averaged && data_.evaluation) {
-    reporter_.say("average of the last epochs  " + metrics_line(metrics_));
-    judge(metrics_, position_.epoch);
+    reporter_.say("average of the last epochs  " + metrics_line_);
+    judge(position_.epoch);
     save_best();
   }
   return leave(ended, 0);
@@ -278,7 +274,7 @@ ProgressState Trainer::display_state() const {
   state.seconds = seconds();
   state.samples_per_second = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
   state.loss = position_.loss_sum / std::max<double>(1, static_cast<double>(position_.next_row));
-  state.metrics = metrics_line(metrics_);
+  state.metrics = metrics_line_;
   return state;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "evener/core/time.h"
@@ -19,7 +18,8 @@ class Trainer {
  public:
   /// `start` holds the model to go on from; its options are those of the run.
   Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
-          const RunDirectory& directory, TrainingData data, Checkpoint start);
+          const RunDirectory& directory, std::unique_ptr<Device> device, TrainingData data,
+          Checkpoint start);
 
   TrainResult run();
 
@@ -30,9 +30,10 @@ class Trainer {
   bool stop_early() const;
   int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }
 
-  std::optional<Metrics> evaluate_replica();
-  /// Compares with the best so far and keeps the parameters if they are better.
-  void judge(const Metrics& metrics, std::uint64_t epoch);
+  /// Sets `metrics_`; false: interrupted before that.
+  bool evaluate_replica();
+  /// Compares `metrics_` with the best so far and keeps the parameters if they are better.
+  void judge(std::uint64_t epoch);
   void report_epoch(std::uint64_t epoch, bool evaluated);
 
   /// Whether the end of epoch `epoch` (counted from 1) adds to the average.
@@ -66,8 +67,9 @@ class Trainer {
   Position position_;
 
   std::string best_by_;
-  FloatBuffer best_;  // parameters that are better than those on disk; empty: none
-  Metrics metrics_;   // of the last evaluation
+  FloatBuffer best_;          // parameters that are better than those on disk; empty: none
+  Metrics metrics_;           // of the last evaluation
+  std::string metrics_line_;  // the same for the display
   double train_loss_ = 0;
 
   Stopwatch clock_;

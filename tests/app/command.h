@@ -1,0 +1,151 @@
+// Runs the built command as a user's shell would.
+#pragma once
+
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "tests/run/easy_data.h"
+#include "tests/run/support.h"
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace evener {
+
+struct Outcome {
+  int code = 0;  // exit code; of a process that a signal ended, 128 + its number
+  std::string out, err;
+};
+
+constexpr const char* kClosedPipe = "(a pipe that nobody reads)";
+
+/// A running command. Its standard error is a pipe of a single page: a command that says more than
+/// we have read waits for us, so that a test knows where it stands without looking at a clock.
+class Running {
+ public:
+  Running(std::vector<std::string> arguments, std::vector<std::string> environment,
+          const std::string& out_path) {
+    int err[2];
+    if (pipe2(err, O_CLOEXEC) != 0) throw Error("no pipe");
+    fcntl(err[1], F_SETPIPE_SZ, 4096);
+    const int out = open_output(out_path);
+    arguments.insert(arguments.begin(), EVENER_COMMAND);
+    const auto argv = pointers(arguments);
+    const auto envp = pointers(environment);
+    pid_ = fork();
+    if (pid_ == 0) {
+      dup2(out, 1);
+      dup2(err[1], 2);
+      execve(argv[0], argv.data(), envp.data());
+      _exit(127);
+    }
+    close(out);
+    close(err[1]);
+    err_ = err[0];
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    close(err_);
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+  }
+
+  /// Reads standard error until it contains `text`; false if it ends before.
+  bool wait_for(const std::string& text) {
+    while (said_.find(text) == std::string::npos) {
+      if (!read_some()) return false;
+    }
+    return true;
+  }
+  void send(int signal) { kill(pid_, signal); }
+  int finish() {
+    while (read_some()) {
+    }
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  const std::string& said() const { return said_; }
+
+ private:
+  static int open_output(const std::string& path) {
+    if (path != kClosedPipe) {
+      return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw Error("no pipe");
+    close(ends[0]);
+    return ends[1];
+  }
+  static std::vector<char*> pointers(std::vector<std::string>& words) {
+    std::vector<char*> result;
+    for (auto& word : words) result.push_back(word.data());
+    result.push_back(nullptr);
+    return result;
+  }
+  bool read_some() {
+    char buffer[256];
+    ssize_t count = 0;
+    do {
+      count = read(err_, buffer, sizeof buffer);
+    } while (count < 0 && errno == EINTR);
+    if (count <= 0) return false;
+    said_.append(buffer, static_cast<std::size_t>(count));
+    return true;
+  }
+
+  pid_t pid_ = 0;
+  int err_ = -1;
+  std::string said_;
+};
+
+class CommandTest : public testing::Test {
+ protected:
+  CommandTest() {
+    put_contents(folder_ / "train.txt", easy_data(100, 1));
+    put_contents(folder_ / "test.txt", easy_data(40, 2));
+    environment_ = {"EVENER_CACHE_DIR=" + (folder_ / "cache"), "OMP_NUM_THREADS=1"};
+  }
+
+  Outcome run(const std::vector<std::string>& arguments, const std::string& out = "") {
+    const std::string out_path = out.empty() ? folder_ / "stdout" : out;
+    Running running(arguments, environment_, out_path);
+    Outcome outcome;
+    outcome.code = running.finish();
+    outcome.err = running.said();
+    if (out.empty()) outcome.out = contents_of(out_path);
+    return outcome;
+  }
+  /// Arguments of a short training run into `name`.
+  std::vector<std::string> training(const std::string& name,
+                                    const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all{"train",
+                                 folder_ / "train.txt",
+                                 "--test",
+                                 folder_ / "test.txt",
+                                 "-o",
+                                 folder_ / name,
+                                 "--hidden",
+                                 "8",
+                                 "--epochs",
+                                 "5",
+                                 "--learning-rate",
+                                 "0.02",
+                                 "--global-batch-size",
+                                 "16"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  Folder folder_;
+  std::vector<std::string> environment_;
+};
+
+}  // namespace evener

@@ -1,0 +1,141 @@
+// test, predict, info, convert, dataset, devices, options.
+#include <filesystem>
+#include <sstream>
+
+#include "tests/app/command.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace evener {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class ModelCommands : public CommandTest {
+ protected:
+  json trained(const std::vector<std::string>& more = {}) {
+    auto arguments = training("run", more);
+    arguments.push_back("--json");
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return json::parse(outcome.out);
+  }
+};
+
+TEST_F(ModelCommands, TestRepeatsWhatTrainingMeasured) {
+  const json result = trained();
+  const Outcome last =
+      run({"test", folder_ / "run/last.safetensors", folder_ / "test.txt", "--json"});
+  ASSERT_EQ(last.code, 0) << last.err;
+  EXPECT_EQ(json::parse(last.out), result.at("metrics"));
+  // A run means its best model.
+  const json best = json::parse(run({"test", folder_ / "run", folder_ / "test.txt", "--json"}).out);
+  EXPECT_EQ(best.at("p@1"), result.at("best").at("value"));
+  EXPECT_THAT(run({"test", folder_ / "run", folder_.path()}).out,
+              AllOf(HasSubstr("@1"), HasSubstr("nDCG"), HasSubstr("PSP"), HasSubstr("loss")));
+}
+
+TEST_F(ModelCommands, PredictPrintsLabelsBestFirst) {
+  trained({"--epochs", "20"});
+  const Outcome outcome = run({"predict", folder_ / "run", folder_ / "test.txt", "-k", "2"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto lines = lines_of(outcome.out);
+  ASSERT_EQ(lines.size(), 40U);
+  const auto truth = lines_of(contents_of(folder_ / "test.txt"));
+  int right = 0;
+  for (std::size_t i = 0; i < 40; ++i) {
+    const std::string first = lines[i].substr(0, lines[i].find(':'));
+    const std::string labels = "," + truth[i + 1].substr(0, truth[i + 1].find(' ')) + ",";
+    right += labels.find("," + first + ",") != std::string::npos ? 1 : 0;
+    EXPECT_EQ(std::count(lines[i].begin(), lines[i].end(), '\t'), 1) << lines[i];
+  }
+  EXPECT_GE(right, 36);
+}
+
+TEST_F(ModelCommands, NamesBesideTheDataAreUsed) {
+  put_contents(folder_ / "labels.txt", "zero\none\ntwo\nthree\nfour\nfive\n");
+  std::string names;
+  for (int i = 0; i < 40; ++i) names += "row " + std::to_string(i) + "\n";
+  put_contents(folder_ / "test.names.txt", names);
+  trained();
+  const auto lines = lines_of(run({"predict", folder_ / "run", folder_ / "test.txt"}).out);
+  ASSERT_EQ(lines.size(), 40U);
+  EXPECT_THAT(lines[7], testing::ContainsRegex("^row 7\t(zero|one|two|three|four|five):0?[.0-9]"));
+  const json row = json::parse(
+      lines_of(run({"predict", folder_ / "run", folder_ / "test.txt", "--json", "-k", "1"}).out)
+          .at(3));
+  EXPECT_EQ(row.at("name"), "row 3");
+  EXPECT_EQ(row.at("row"), 3);
+  EXPECT_EQ(row.at("labels").size(), 1U);
+  EXPECT_TRUE(row.at("labels")[0].at("name").is_string());
+}
+
+TEST_F(ModelCommands, DataBeyondTheModelIsRefused) {
+  trained();
+  put_contents(folder_ / "wide.txt", "1 21 6\n0 20:1\n");
+  const Outcome outcome = run({"test", folder_ / "run", folder_ / "wide.txt"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("wide.txt"));
+}
+
+TEST_F(ModelCommands, InfoDescribesDataModelsAndRuns) {
+  trained();
+  EXPECT_EQ(json::parse(run({"info", folder_ / "train.txt", "--json"}).out).at("rows"), 100);
+  EXPECT_THAT(run({"info", folder_ / "train.txt"}).out, HasSubstr("features"));
+  const json model = json::parse(run({"info", folder_ / "run/best.safetensors", "--json"}).out);
+  EXPECT_EQ(model.at("hidden"), json::array({8}));
+  EXPECT_EQ(model.at("parameters"), 20 * 8 + 8 + 8 * 6 + 6);
+  const json run_info = json::parse(run({"info", folder_ / "run", "--json"}).out);
+  EXPECT_EQ(run_info.at("epoch").at("epoch"), 5);
+  EXPECT_EQ(run_info.at("end").at("ended"), "epochs");
+  EXPECT_THAT(run({"info", folder_ / "run"}).out,
+              AllOf(HasSubstr("last evaluation"), HasSubstr("ended")));
+}
+
+TEST_F(ModelCommands, ConvertGoesToTheCacheFormatAndBack) {
+  ASSERT_EQ(run({"convert", folder_ / "train.txt", folder_ / "a.evd"}).code, 0);
+  ASSERT_EQ(run({"convert", folder_ / "a.evd", folder_ / "b.txt"}).code, 0);
+  ASSERT_EQ(run({"convert", folder_ / "train.txt", folder_ / "c.txt"}).code, 0);
+  EXPECT_EQ(contents_of(folder_ / "b.txt"), contents_of(folder_ / "c.txt"));
+  EXPECT_EQ(json::parse(run({"info", folder_ / "a.evd", "--json"}).out),
+            json::parse(run({"info", folder_ / "train.txt", "--json"}).out));
+}
+
+TEST_F(ModelCommands, DatasetMakesAFolderToTrainOn) {
+  const std::string data = folder_ / "synthetic";
+  const Outcome made = run(
+      {"dataset", "synthetic", "-o", data, "--rows", "200", "--features", "50", "--labels", "10"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("200 training rows"));
+  EXPECT_EQ(run({"train", data, "-o", folder_ / "run", "--epochs", "1"}).code, 0);
+  const Outcome again = run({"dataset", "synthetic", "-o", data});
+  EXPECT_NE(again.code, 0);
+}
+
+TEST_F(ModelCommands, DevicesAreMeasured) {
+  const Outcome outcome = run({"devices", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json devices = json::parse(outcome.out);
+  EXPECT_EQ(devices.at(0).at("name"), "cpu");
+  EXPECT_GT(devices.at(0).at("gflops").get<double>(), 0.01);
+  EXPECT_THAT(run({"devices"}).out, StartsWith("cpu "));
+}
+
+TEST_F(ModelCommands, OptionsPrintsTheTable) {
+  EXPECT_EQ(run({"options", "--markdown"}).out, contents_of(EVENER_SOURCE_DIR "/docs/options.md"));
+  EXPECT_EQ(json::parse(run({"options", "--json"}).out).at(0).at("name"), "data");
+}
+
+}  // namespace
+}  // namespace evener

@@ -1,0 +1,143 @@
+// Training by the command: what it leaves, what it prints, and what a signal does.
+#include <filesystem>
+
+#include "tests/app/command.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "evener/run/config.h"
+
+namespace evener {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class TrainCommand : public CommandTest {
+ protected:
+  std::string model(const std::string& run, const std::string& which) const {
+    return contents_of(folder_ / (run + "/" + which + ".safetensors"));
+  }
+  /// A run that says far more than fits into the pipe, so that it cannot end before it is read.
+  std::vector<std::string> long_training(const std::string& name) const {
+    return training(name, {"--epochs", "150", "--eval-every", "10", "--dropout", "0.2"});
+  }
+  void expect_exact_resume(int signal) {
+    ASSERT_EQ(run(long_training("whole")).code, 0);
+    Running running(long_training("cut"), environment_, folder_ / "out");
+    ASSERT_TRUE(running.wait_for("epoch 2/150"));
+    running.send(signal);
+    ASSERT_EQ(running.finish(), 128 + signal);
+    EXPECT_THAT(running.said(), HasSubstr("evener train --resume " + (folder_ / "cut")));
+    EXPECT_THAT(contents_of(folder_ / "out"), HasSubstr("interrupted after "));
+
+    const Outcome rest = run({"train", "--resume", folder_ / "cut"});
+    ASSERT_EQ(rest.code, 0) << rest.err;
+    EXPECT_THAT(rest.err, Not(HasSubstr("epoch 2/150")));
+    EXPECT_EQ(model("cut", "last"), model("whole", "last"));
+    EXPECT_EQ(model("cut", "best"), model("whole", "best"));
+  }
+};
+
+TEST_F(TrainCommand, LeavesARunDirectory) {
+  const Outcome outcome = run(training("run"));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("finished after 5 epochs"), HasSubstr("P "),
+                                 HasSubstr("best      P@1 ")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("training on cpu:1 (100 rows, 20 features, 6 labels"),
+                                 HasSubstr("epoch 5/5"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(names_in(folder_ / "run"),
+              testing::IsSupersetOf({"best.safetensors", "last.safetensors", "checkpoints",
+                                     "config.toml", "log.txt", "metrics.jsonl", "tensorboard"}));
+  EXPECT_THAT(contents_of(folder_ / "run/log.txt"), HasSubstr("epoch 5/5"));
+}
+
+TEST_F(TrainCommand, QuietAndJsonAreForMachines) {
+  const Outcome outcome = run(training("run", {"--quiet", "--json"}));
+  EXPECT_THAT(outcome.err, IsEmpty());
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result.at("run"), folder_ / "run");
+  EXPECT_EQ(result.at("epochs"), 5);
+  EXPECT_EQ(result.at("steps"), 35);
+  EXPECT_TRUE(result.at("metrics").at("p@1").is_number());
+  EXPECT_EQ(result.at("best").at("metric"), "p@1");
+}
+
+TEST_F(TrainCommand, CommandLineOverridesConfigOverridesDefaults) {
+  put_contents(folder_ / "c.toml",
+               "epochs = 2\nhidden = [4, 4]\nlearning_rate = 0.5\nseed = 9\ntest = \"" +
+                   (folder_ / "test.txt") + "\"\n");
+  const Outcome outcome =
+      run({"train", folder_ / "train.txt", "-o", folder_ / "run", "--config", folder_ / "c.toml",
+           "--learning_rate", "0.25", "--no-normalise", "--seed=3"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  TrainOptions options;
+  apply_option_texts(read_config(folder_ / "run/config.toml"), options);
+  EXPECT_EQ(options.epochs, 2U);
+  EXPECT_EQ(options.hidden, (std::vector<std::uint32_t>{4, 4}));
+  EXPECT_EQ(options.learning_rate, 0.25);
+  EXPECT_EQ(options.seed, 3U);
+  EXPECT_FALSE(options.normalise);
+  EXPECT_EQ(options.optimizer, TrainOptions{}.optimizer);
+  EXPECT_EQ(options.data, folder_ / "train.txt");
+
+  // The file it wrote makes the same run again.
+  ASSERT_EQ(run({"train", "--config", folder_ / "run/config.toml", "-o", folder_ / "again"}).code,
+            0);
+  EXPECT_EQ(model("again", "last"), model("run", "last"));
+}
+
+TEST_F(TrainCommand, InterruptedAndResumedIsTheSameRun) {
+  expect_exact_resume(SIGINT);
+}
+
+TEST_F(TrainCommand, TerminatedAndResumedIsTheSameRun) {
+  expect_exact_resume(SIGTERM);
+}
+
+TEST_F(TrainCommand, AFolderHasItsTrainingAndTestData) {
+  const Outcome outcome = run({"train", folder_.path(), "-o", folder_ / "run", "--epochs", "1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("P@1"));
+  put_contents(folder_ / "train.txt.gz", "");
+  const Outcome two = run({"train", folder_.path(), "-o", folder_ / "two"});
+  EXPECT_EQ(two.code, 2);
+  EXPECT_THAT(two.err, HasSubstr("holds both "));
+}
+
+TEST_F(TrainCommand, TheCacheIsWhereTheEnvironmentSays) {
+  ASSERT_EQ(run(training("a", {"--no-cache"})).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "cache"));
+  ASSERT_EQ(run(training("b")).code, 0);
+  EXPECT_FALSE(std::filesystem::is_empty(folder_ / "cache"));
+  ASSERT_EQ(run(training("c", {"--cache-dir", folder_ / "other"})).code, 0);
+  EXPECT_FALSE(std::filesystem::is_empty(folder_ / "other"));
+  EXPECT_EQ(model("a", "last"), model("b", "last"));
+  // Read from the source or mapped from the cache: the same bits.
+  ASSERT_EQ(run(training("d")).code, 0);
+  EXPECT_EQ(model("d", "last"), model("b", "last"));
+}
+
+TEST_F(TrainCommand, ACacheThatCannotBeWrittenIsAWarning) {
+  put_contents(folder_ / "file", "");
+  const Outcome outcome = run(training("run", {"--cache-dir", folder_ / "file/cache"}));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("evener: warning: "));
+}
+
+TEST_F(TrainCommand, DivergenceStopsWithTheReason) {
+  const Outcome outcome =
+      run(training("run", {"--optimizer", "sgd", "--learning-rate", "1e30", "--l2", "1"}));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("evener: error: "), HasSubstr("diverged"),
+                                 HasSubstr("--learning-rate")));
+  EXPECT_THAT(outcome.out, IsEmpty());
+}
+
+}  // namespace
+}  // namespace evener

@@ -1,0 +1,105 @@
+// Wrong usage and bad input: what the user reads, and the exit code.
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "tests/app/command.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace evener {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class Usage : public CommandTest {
+ protected:
+  void expect_error(const std::vector<std::string>& arguments, int code, const std::string& part) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    EXPECT_THAT(outcome.err, AllOf(StartsWith("evener: error: "), HasSubstr(part)));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_THAT(outcome.out, IsEmpty());
+  }
+};
+
+TEST_F(Usage, HelpAndVersion) {
+  const Outcome alone = run({});
+  EXPECT_THAT(alone.out, AllOf(HasSubstr("Commands:"), HasSubstr("Examples:")));
+  EXPECT_EQ(alone.code, 0);
+  EXPECT_EQ(run({"--help"}).out, alone.out);
+  EXPECT_THAT(run({"--version"}).out, StartsWith("evener 0."));
+  for (const char* command :
+       {"train", "test", "predict", "devices", "dataset", "convert", "info"}) {
+    SCOPED_TRACE(command);
+    const Outcome outcome = run({command, "--help"});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_THAT(outcome.out, AllOf(StartsWith(std::string("Usage: evener ") + command),
+                                   HasSubstr("\nExamples:\n"), Not(HasSubstr("\n\n\n"))));
+    EXPECT_THAT(outcome.err, IsEmpty());
+    EXPECT_THAT(alone.out, HasSubstr(std::string("\n  ") + command));
+  }
+}
+
+TEST_F(Usage, HelpFitsTheTerminal) {
+  std::istringstream lines(run({"train", "--help"}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST_F(Usage, UnknownNamesGiveTheNearest) {
+  expect_error({"trian"}, 2, "unknown command 'trian' (did you mean 'train'?)");
+  expect_error({"train", "--lerning-rate", "3", "x"}, 2, "(did you mean '--learning-rate'?)");
+  expect_error({"train", "--lerning_rate=3", "x"}, 2, "(did you mean '--learning-rate'?)");
+  expect_error({"train", "--batch-size", "3"}, 2, "(did you mean '--global-batch-size'?)");
+  expect_error({"train", "x", "--optimizer", "adma"}, 2, "(did you mean 'adam'?)");
+  expect_error({"dataset", "debian-tag", "-o", folder_ / "d"}, 2, "(did you mean 'debian-tags'?)");
+}
+
+TEST_F(Usage, WhatIsMissingOrTooMuchIsNamed) {
+  expect_error({"train"}, 2, "no training data given");
+  expect_error({"test"}, 2, "RUN is required");
+  expect_error({"train", "a", "b"}, 2, "unexpected argument 'b'");
+  expect_error({"train", "-x"}, 2, "unexpected argument '-x'");
+  expect_error({"train", "a", "--epochs"}, 2, "--epochs: a value is missing");
+  expect_error({"train", "a", "--epochs", "-3"}, 2, "--epochs: '-3' is not valid");
+  expect_error(training("run", {"--devices", "gpu"}), 2, "cpu");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
+}
+
+TEST_F(Usage, MissingAndBadFiles) {
+  expect_error({"train", folder_ / "none.txt"}, 1, "none.txt: ");
+  expect_error({"test", folder_ / "none", folder_ / "test.txt"}, 2, "no such run or model");
+  expect_error({"test", folder_.path(), folder_ / "test.txt"}, 2, "is not a run directory");
+  expect_error({"test", folder_ / "test.txt", folder_ / "test.txt"}, 1, "test.txt");
+  expect_error({"info", folder_ / "none"}, 2, "no such file");
+  put_contents(folder_ / "train.txt", "3 20 6\n0 1:1\n0 1:1e999\n2 2:1\n");
+  expect_error(training("run"), 1, "train.txt:3: ");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
+}
+
+TEST_F(Usage, BadConfigNamesItsLine) {
+  put_contents(folder_ / "c.toml", "epochs = 3\nhiden = 4\n");
+  expect_error({"train", "--config", folder_ / "c.toml"}, 2,
+               "c.toml:2: unknown option 'hiden' (did you mean 'hidden'?)");
+}
+
+TEST_F(Usage, AFullDiskIsAnErrorAndAClosedPipeIsNot) {
+  const Outcome full = run({"options"}, "/dev/full");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_THAT(full.err, HasSubstr("evener: error: cannot write to standard output: "));
+
+  const Outcome closed = run({"options"}, kClosedPipe);
+  EXPECT_EQ(closed.code, 0);
+  EXPECT_THAT(closed.err, IsEmpty());
+  ASSERT_EQ(run(training("run")).code, 0);
+  const Outcome predicted = run({"predict", folder_ / "run", folder_ / "test.txt"}, kClosedPipe);
+  EXPECT_EQ(predicted.code, 0);
+  EXPECT_THAT(predicted.err, IsEmpty());
+}
+
+}  // namespace
+}  // namespace evener
