@@ -57,7 +57,7 @@ def expected(task, weights, batches, places):
 
 def options(**changes):
     return argparse.Namespace(**{**dict(hidden=HIDDEN, lr=LR, batch=BATCH, init="evener", seed=1, embedding="dense",
-                                        compile=False, transposed=False, xla=False), **changes})
+                                        compile=False, tile=10, xla=False), **changes})
 
 
 def torch_results(task, weights, batches):
@@ -65,13 +65,14 @@ def torch_results(task, weights, batches):
 
     from torch_variants import VARIANTS
 
-    cases = {"stock": ("stock", {}), "sparse": ("sparse", {}), "tuned-dense": ("tuned", {}),
+    cases = {"stock": ("stock", {}), "sparse": ("sparse", {}), "tuned": ("tuned", {}),
              "tuned-sparse": ("tuned", dict(embedding="sparse")), "manual": ("manual", {}),
-             "manual-transposed": ("manual", dict(transposed=True))}
+             "manual-sparse": ("manual", dict(embedding="sparse")), "tiled": ("tiled", {}),
+             "tiled-sparse": ("tiled", dict(embedding="sparse"))}
     for name, (variant, changes) in cases.items():
         model = VARIANTS[variant](task, options(**changes))
-        if variant == "manual":
-            parts = [model.weight_in, model.bias_in, model.by_label(), model.bias_out]
+        if variant in ("manual", "tiled"):
+            parts = [model.weight_in, model.bias_in, model.weight.t(), model.bias_out]
         else:
             parts = [model.net.embed.weight, model.net.bias, model.net.out.weight.t(), model.net.out.bias]
         with torch.no_grad():

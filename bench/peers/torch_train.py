@@ -3,11 +3,15 @@ import argparse
 import os
 import sys
 import time
+from pathlib import Path
 
 # glibc returns large blocks to the system and faults them in again on every batch, which costs up to half the time at
 # many labels. These keep them. They are read when a process starts, hence the second start below.
 ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(1 << 28),
              "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+
+# MKL asks for Intel's name before it asks what the processor can do; mkl_avx512.c answers in its place.
+MKL_AVX512 = Path(__file__).resolve().parents[2] / "build" / "peers" / "libmkl_avx512.so"
 
 
 def arguments():
@@ -15,11 +19,14 @@ def arguments():
 
     parser = argparse.ArgumentParser(description=__doc__)
     add_network_arguments(parser)
-    parser.add_argument("--variant", choices=("stock", "sparse", "tuned", "manual"), default="stock")
-    parser.add_argument("--embedding", choices=("dense", "sparse"), default="sparse", help="tuned: gradient of the input layer")
+    parser.add_argument("--variant", choices=("stock", "sparse", "tuned", "manual", "tiled"), default="stock")
+    parser.add_argument("--embedding", choices=("dense", "sparse"), default="dense",
+                        help="tuned, manual, tiled: update all rows of the input layer, or only those that occur")
     parser.add_argument("--compile", action="store_true", help="tuned: torch.compile the output layer and loss")
-    parser.add_argument("--transposed", action="store_true", help="manual: keep the output weights as H x L")
-    parser.add_argument("--allocator", choices=("default", "tuned"), help="default: tuned for tuned and manual")
+    parser.add_argument("--tile", type=int, default=1024, help="tiled: labels in a tile")
+    parser.add_argument("--mkl-avx512", action="store_true",
+                        help="make MKL use its AVX-512 code on processors that are not Intel's (needs bench/peers/setup)")
+    parser.add_argument("--allocator", choices=("default", "tuned"), help="default: default for stock and sparse, else tuned")
     parser.add_argument("--bf16", action="store_true",
                         help="let matrix products round to bfloat16 (less precise than Evener: not the comparison)")
     args = parser.parse_args()
@@ -29,12 +36,12 @@ def arguments():
 
 def name_of(args):
     parts = [args.variant]
-    if args.variant == "tuned":
-        parts += [args.embedding] + ["compile"] * args.compile
-    if args.variant == "manual" and args.transposed:
-        parts.append("transposed")
-    if (args.allocator == "tuned") != (args.variant in ("tuned", "manual")):
+    if args.variant not in ("stock", "sparse"):
+        parts += ["sparse"] * (args.embedding == "sparse") + ["compile"] * (args.variant == "tuned" and args.compile)
+    if (args.allocator == "default") != (args.variant in ("stock", "sparse")):
         parts.append(f"{args.allocator}-allocator")
+    if args.mkl_avx512:
+        parts.append("mkl-avx512")
     if args.bf16:
         parts.append("bf16")
     return "-".join(parts)
@@ -42,8 +49,13 @@ def name_of(args):
 
 def main():
     args = arguments()
-    if args.allocator == "tuned" and "MALLOC_MMAP_MAX_" not in os.environ:
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ALLOCATOR})
+    with_settings = {**os.environ, **(ALLOCATOR if args.allocator == "tuned" else {})}
+    if args.mkl_avx512:
+        if not MKL_AVX512.exists():
+            sys.exit(f"--mkl-avx512: {MKL_AVX512} is missing, run bench/peers/setup")
+        with_settings["LD_PRELOAD"] = str(MKL_AVX512)
+    if with_settings != dict(os.environ):
+        os.execve(sys.executable, [sys.executable, *sys.argv], with_settings)
 
     import numpy as np
     import torch
@@ -53,7 +65,7 @@ def main():
 
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
-    if args.variant in ("tuned", "manual"):
+    if args.variant not in ("stock", "sparse"):
         torch.set_flush_denormal(True)
     if args.bf16:
         torch.set_float32_matmul_precision("medium")
