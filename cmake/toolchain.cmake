@@ -20,7 +20,9 @@ endif()
 
 find_program(EVENER_CCACHE ccache)
 if(EVENER_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${EVENER_CCACHE})
+  # Precompiled headers (the tests' frameworks) are cached only with this leniency.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${EVENER_CCACHE})
 endif()
 find_program(EVENER_MOLD mold)
 if(EVENER_MOLD)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "evener/core/error.h"
 #include "evener/run/evaluate.h"
@@ -24,6 +25,13 @@ EpochPlan plan_of(const TrainOptions& options, const TrainingData& data) {
   plan.schedule = schedule_of(options);
   plan.seed = options.seed;
   return plan;
+}
+
+/// Of the process so far, as the system counts it.
+std::int64_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
 bool all_finite(std::span<const float> values) {
@@ -65,6 +73,7 @@ TrainResult Trainer::run() {
   if (context_.training_begins) context_.training_begins();
   while (position_.epoch < options_.epochs && !stop_early()) {
     last_step_end_ = clock_.elapsed();
+    epoch_begin_seconds_ = step_seconds_;
     const bool whole = run_epoch(*replica_, plan_, position_,
                                  [this](const StepReport& report) { return after_step(report); });
     if (const int signal = interrupted(); !whole || signal != 0) return interrupt(signal);
@@ -105,7 +114,9 @@ bool Trainer::finish_epoch() {
   const bool last = epoch >= options_.epochs;
   const bool due = data_.evaluation && (epoch % options_.eval_every == 0 || last);
   if (due) {
+    const Stopwatch watch;
     if (!evaluate_replica()) return false;
+    eval_seconds_ = watch.elapsed();
     judge(epoch);
   }
   position_ = {position_.step, epoch, 0, 0};
@@ -163,10 +174,12 @@ void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
                     seconds(),
                     {{"epoch", static_cast<std::int64_t>(epoch)},
                      {"train_loss", train_loss_},
+                     {"train_seconds", step_seconds_ - epoch_begin_seconds_},
                      {"samples_per_second", rate}}});
   if (evaluated) {
     auto fields = metric_fields(metrics_);
     fields.insert(fields.begin(), {"epoch", static_cast<std::int64_t>(epoch)});
+    fields.emplace_back("eval_seconds", eval_seconds_);
     reporter_.record({"eval", position_.step, seconds(), std::move(fields)});
   }
   reporter_.flush();
@@ -259,6 +272,7 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   result.best_by = best_by_;
   auto fields = metric_fields(metrics_);
   fields.insert(fields.begin(), {"ended", ended});
+  fields.emplace_back("peak_memory_bytes", peak_memory());
   reporter_.record({"end", position_.step, seconds(), std::move(fields)});
   reporter_.flush();
   return result;

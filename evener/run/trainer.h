@@ -75,6 +75,8 @@ class Trainer {
 
   Stopwatch clock_;
   double seconds_before_;                          // of earlier sessions
+  double epoch_begin_seconds_ = 0;                 // step_seconds_ when the epoch began
+  double eval_seconds_ = 0;                        // of the last evaluation
   double step_seconds_ = 0;                        // spent in steps by this session
   double last_step_end_ = 0;                       // of clock_
   double last_checkpoint_ = 0;                     // of clock_
