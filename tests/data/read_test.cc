@@ -120,7 +120,7 @@ TEST_F(ReadTest, CutOrDamagedCompressionIsRefusedWithTheLine) {
     make("tail", packed + "garbage");
     EXPECT_THAT(error_of("tail"), HasSubstr(kind + " data"));
     make("head", packed.substr(0, 7));
-    EXPECT_THAT(error_of("head"), HasSubstr("ends too early"));
+    EXPECT_THAT(error_of("head"), HasSubstr("head:1: the " + kind + " data ends too early"));
   }
 }
 
