@@ -164,9 +164,10 @@ void TensorFile::read_floats(const std::string& name, std::size_t rows, std::siz
   }
   // Only whole pages within the tensor; they come back from the file when touched again.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(data.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(data.data() + data.size()) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const std::size_t skip = (page - reinterpret_cast<std::uintptr_t>(data.data()) % page) % page;
+  if (data.size() < skip + page) return;
+  const std::span<const std::byte> whole = data.subspan(skip, (data.size() - skip) / page * page);
+  madvise(const_cast<std::byte*>(whole.data()), whole.size(), MADV_DONTNEED);
 }
 
 }  // namespace evener
