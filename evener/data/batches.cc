@@ -4,13 +4,14 @@
 #include <cassert>
 #include <numeric>
 
+#include "evener/core/error.h"
 #include "evener/core/random.h"
 
 namespace evener {
 
 std::vector<std::uint32_t> shuffled_rows(std::size_t rows, std::uint64_t seed,
                                          std::uint64_t epoch) {
-  assert(rows <= 0xFFFFFFFF);
+  if (rows > 0xFFFFFFFF) throw Error("a data set can have at most 4294967295 rows");
   std::vector<std::uint32_t> order(rows);
   std::iota(order.begin(), order.end(), 0U);
   Random(seed, epoch).shuffle(std::span(order));

@@ -36,7 +36,7 @@ class Key {
 /// What is read and how: names the entry. Threads do not matter, they do not change the result.
 std::uint64_t key_of(const std::string& path, const ReadOptions& read, const Transform* transform) {
   Key key;
-  key.add(fs::absolute(path).lexically_normal().string());
+  key.add(path);
   key.add(to_string(read.format));
   key.add(read.feature_count);
   key.add(read.label_count);
@@ -116,9 +116,11 @@ Dataset open_dataset(const std::string& path, const ReadOptions& read, const Tra
   }
   if (cache.directory.empty()) return read_and_transform(path, read, transform);
 
-  const std::uint64_t key = key_of(path, read, transform);
+  // From whatever directory the file is named, it is one entry.
+  const std::string source = fs::absolute(path).lexically_normal();
+  const std::uint64_t key = key_of(source, read, transform);
   // Taken before reading: if a source changes meanwhile, the entry is stale at once.
-  const std::uint64_t stamp = stamp_of(path, key);
+  const std::uint64_t stamp = stamp_of(source, key);
   const std::string entry = entry_path(cache.directory, path, key);
   if (!cache.refresh) {
     if (auto data = open_entry(entry, stamp, warning)) return *std::move(data);

@@ -40,13 +40,14 @@ Dataset renumbered(const Dataset& data, const std::string& name,
     label_of.emplace(names[i], static_cast<std::uint32_t>(i));
   }
   struct Owner {
-    std::vector<std::uint32_t> labels;
+    CsrArrays labels;
     std::shared_ptr<const void> storage;
   };
   auto owner = std::make_shared<Owner>();
   owner->storage = data.storage;
+  auto& labels = owner->labels.indices;
   for (std::size_t row = 0; row < data.rows(); ++row) {
-    const std::size_t begin = owner->labels.size();
+    const auto begin = static_cast<std::ptrdiff_t>(labels.size());
     for (const std::uint32_t label : data.labels.row(row).indices) {
       const auto found = label_of.find(data.label_names[label]);
       if (found == label_of.end()) {
@@ -55,12 +56,15 @@ Dataset renumbered(const Dataset& data, const std::string& name,
                                     "'{}'",
                                     row, data.label_names[label]));
       }
-      owner->labels.push_back(found->second);
+      labels.push_back(found->second);
     }
-    std::sort(owner->labels.begin() + static_cast<std::ptrdiff_t>(begin), owner->labels.end());
+    // Two labels of one name become one.
+    std::sort(labels.begin() + begin, labels.end());
+    labels.erase(std::unique(labels.begin() + begin, labels.end()), labels.end());
+    owner->labels.offsets.push_back(labels.size());
   }
   Dataset result = data;
-  result.labels.indices = owner->labels;
+  result.labels = owner->labels.view();
   result.label_count = static_cast<std::uint32_t>(names.size());
   result.label_names = names;
   result.storage = owner;

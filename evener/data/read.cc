@@ -38,17 +38,27 @@ MappedFile open_data(const std::string& path) {
   }
 }
 
-Format format_of(std::span<const std::byte> bytes, const std::string& path) {
+std::string unpacked_head(std::span<const std::byte> bytes) {
+  std::string head(kHead, '\0');
+  std::size_t size = 0;
+  try {
+    const auto stream = open_stream(bytes);
+    while (size < head.size()) {
+      const std::size_t count = stream->read_some(std::span(head).subspan(size));
+      if (count == 0) break;
+      size += count;
+    }
+  } catch (const Error&) {  // whoever reads the rest meets the damage again and knows the line
+  }
+  head.resize(size);
+  return head;
+}
+
+Format format_of(std::span<const std::byte> bytes) {
   if (compression_of(bytes) == Compression::none) {
     return detect_format(text_of(bytes).substr(0, kHead));
   }
-  std::string head(kHead, '\0');
-  try {
-    head.resize(open_stream(bytes)->read(head));
-  } catch (const Error& error) {
-    throw DataError(path, 0, error.what());
-  }
-  return detect_format(head);
+  return detect_format(unpacked_head(bytes));
 }
 
 std::unique_ptr<Windows> open_text(std::span<const std::byte> bytes, const std::string& path,
@@ -119,8 +129,7 @@ Dataset read_dataset(const std::string& path, const ReadOptions& options) {
   const MappedFile file = open_data(path);
   const auto bytes = file.bytes();
   if (bytes.empty()) throw DataError(path, 0, "the file is empty");
-  const Format format =
-      options.format == Format::automatic ? format_of(bytes, path) : options.format;
+  const Format format = options.format == Format::automatic ? format_of(bytes) : options.format;
   switch (format) {
     case Format::libsvm:
       return parse_libsvm(*open_text(bytes, path, options.threads), path, options);

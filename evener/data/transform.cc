@@ -1,11 +1,11 @@
 #include "evener/data/transform.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <memory>
 #include <utility>
 
+#include "evener/core/error.h"
 #include "evener/core/team.h"
 #include "evener/data/array.h"
 
@@ -168,8 +168,10 @@ Transform fit_transform(const Dataset& data, const TransformOptions& options) {
 
 Dataset apply_transform(const Dataset& data, const Transform& transform, int threads) {
   if (transform.identity()) return data;
-  assert(!transform.options.tfidf ||
-         transform.idf.size() >= transform.feature_count(data.feature_count));
+  if (transform.options.tfidf &&
+      transform.idf.size() < transform.feature_count(data.feature_count)) {
+    throw Error("the data has more features than tf-idf weights were learnt for");
+  }
   Team team(std::max(threads, 1));
   auto owner = std::make_shared<Owner>();
   owner->source = data.storage;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "evener/core/buffer.h"
 #include "evener/data/dataset.h"
 #include "evener/nn/network.h"
 #include "evener/nn/predictions.h"
@@ -26,8 +27,15 @@ class Replica {
 
   /// Vector 0 is the parameters, 1... the optimizer's state, all in the network's layout.
   virtual int vectors() const = 0;
-  virtual void load(int vector, std::span<const float> values) = 0;
-  virtual void store(int vector, std::span<float> values) const = 0;
+
+  /// Hands a vector over to the host, to read or to change; the replica must get it back before it
+  /// does anything else. Where the device works in the host's memory nothing is copied, so that a
+  /// large model exists only once.
+  virtual FloatBuffer take(int vector) = 0;
+  virtual void give(int vector, FloatBuffer values) = 0;
+
+  void load(int vector, std::span<const float> values);
+  void store(int vector, std::span<float> values);
 };
 
 class Device {

@@ -14,6 +14,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <vector>
 
 #include "evener/core/random.h"
 
@@ -71,6 +72,28 @@ void initialise(const Network& network, std::uint64_t seed, std::span<float> par
       fill_row(parameters.subspan(weight.offset + row * weight.stride, weight.cols), row * blocks,
                static_cast<std::uint32_t>(i), seed, bound);
     }
+  }
+}
+
+void start_from_frequencies(const Network& network, const CsrView& labels,
+                            std::span<const std::uint32_t> rows, std::span<float> parameters) {
+  const Layout layout = layout_of(network);
+  const bool shared = network.loss == Loss::softmax;  // a row's labels share one unit
+  std::vector<double> count(network.labels, 0.5);
+  const std::size_t row_count = rows.empty() ? labels.rows() : rows.size();
+  for (std::size_t i = 0; i < row_count; ++i) {
+    const auto set = labels.row(rows.empty() ? i : rows[i]).indices;
+    for (const std::uint32_t label : set) {
+      count[label] += shared ? 1.0 / static_cast<double>(set.size()) : 1.0;
+    }
+  }
+  const double total = static_cast<double>(row_count) + 1.0;
+  for (std::size_t label = 0; label < count.size(); ++label) {
+    const double p = count[label] / total;
+    double bias = p;
+    if (network.loss == Loss::softmax) bias = std::log(p);
+    if (network.loss == Loss::sigmoid) bias = std::log(p / (1.0 - p));
+    parameters[layout.layers.back().bias.offset + label] = static_cast<float>(bias);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "evener/data/dataset.h"
 #include "evener/nn/network.h"
 
 namespace evener {
@@ -15,5 +16,12 @@ float start_bound(const Network& network, std::size_t layer);
 /// Fills all of `parameters` (layout_of(network).size floats): weights within start_bound(), biases
 /// and padding zero. Depends on the seed and the shapes alone.
 void initialise(const Network& network, std::uint64_t seed, std::span<float> parameters);
+
+/// Sets the output biases to what the labels' frequencies p alone predict, so that training does
+/// not begin with learning that most labels are rare: sigmoid ln(p / (1 - p)), softmax ln p,
+/// squared p. Counts are smoothed by half a row. `rows` are the training rows of `labels`; none:
+/// all.
+void start_from_frequencies(const Network& network, const CsrView& labels,
+                            std::span<const std::uint32_t> rows, std::span<float> parameters);
 
 }  // namespace evener

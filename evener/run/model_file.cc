@@ -1,6 +1,5 @@
 #include "evener/run/model_file.h"
 
-#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <memory>
@@ -66,10 +65,21 @@ class Gather {
   std::vector<std::byte> buffer_;
 };
 
+std::vector<const TensorView*> widest_first(std::span<const TensorView> tensors) {
+  std::vector<const TensorView*> order;
+  for (const std::size_t size : {8, 4, 2, 1}) {
+    for (const TensorView& tensor : tensors) {
+      if (element_size(tensor.dtype) == size) order.push_back(&tensor);
+    }
+  }
+  assert(order.size() == tensors.size());  // else a dtype is unknown
+  return order;
+}
+
 TensorFile::Entry entry_of(const TensorView& tensor, std::size_t begin) {
   std::size_t bytes = 0;
   [[maybe_unused]] const bool fits = byte_count(tensor.shape, element_size(tensor.dtype), bytes);
-  assert(fits && element_size(tensor.dtype) > 0);
+  assert(fits);
   return {tensor.dtype, tensor.shape, begin, begin + bytes};
 }
 
@@ -77,11 +87,7 @@ TensorFile::Entry entry_of(const TensorView& tensor, std::size_t begin) {
 
 void write_tensors(const std::string& path, std::span<const TensorView> tensors,
                    const std::map<std::string, std::string>& metadata) {
-  std::vector<const TensorView*> order;
-  for (const TensorView& tensor : tensors) order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(), [](const TensorView* a, const TensorView* b) {
-    return element_size(a->dtype) > element_size(b->dtype);
-  });
+  const std::vector<const TensorView*> order = widest_first(tensors);
   TensorHeader header{metadata, {}, 0};
   std::size_t end = 0;
   for (const TensorView* tensor : order) {
@@ -158,9 +164,10 @@ void TensorFile::read_floats(const std::string& name, std::size_t rows, std::siz
   }
   // Only whole pages within the tensor; they come back from the file when touched again.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(data.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(data.data() + data.size()) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const std::size_t skip = (page - reinterpret_cast<std::uintptr_t>(data.data()) % page) % page;
+  if (data.size() < skip + page) return;
+  const std::span<const std::byte> whole = data.subspan(skip, (data.size() - skip) / page * page);
+  madvise(const_cast<std::byte*>(whole.data()), whole.size(), MADV_DONTNEED);
 }
 
 }  // namespace evener

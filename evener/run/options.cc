@@ -81,6 +81,8 @@ std::vector<OptionInfo> network_options() {
                              "first layer: touch only the rows of features that occur, or all; "
                              "auto: dense if more than a quarter of the values is not zero"},
                             &T::input, {"auto", "sparse", "dense"})),
+      flag_option({"prior-bias", "", "start the output biases from the labels' frequencies"},
+                  &T::prior_bias),
   };
 }
 

@@ -44,6 +44,7 @@ struct TrainOptions {
   double epsilon = 1e-8;
   double l2 = 0;
   double clip = 0;
+  bool prior_bias = true;
   double dropout = 0;
   double input_dropout = 0;
   std::uint32_t global_batch_size = 256;

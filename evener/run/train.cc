@@ -61,6 +61,9 @@ Checkpoint fresh_start(const TrainOptions& options, const TrainingData& data, Re
   const std::size_t size = layout_of(model.network).size;
   model.parameters = FloatBuffer(size);
   initialise(model.network, options.seed, model.parameters.span());
+  if (options.prior_bias) {
+    start_from_frequencies(model.network, data.train.labels, data.rows, model.parameters.span());
+  }
   const int vectors = state_vectors(parse_optimizer(options.optimizer));
   for (int i = 0; i < vectors; ++i) start.state.emplace_back(size);
   return start;

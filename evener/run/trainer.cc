@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "evener/core/error.h"
 #include "evener/run/evaluate.h"
@@ -24,6 +25,13 @@ EpochPlan plan_of(const TrainOptions& options, const TrainingData& data) {
   plan.schedule = schedule_of(options);
   plan.seed = options.seed;
   return plan;
+}
+
+/// Of the process so far, as the system counts it.
+std::int64_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
 bool all_finite(std::span<const float> values) {
@@ -54,10 +62,7 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
   if (data_.evaluation) best_by_ = options_.early_stop == "none" ? "p@1" : options_.early_stop;
 
   replica_ = device_->make_replica(current_.model.network, training_of(options_));
-  replica_->load(0, current_.model.parameters.span());
-  for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
-    replica_->load(static_cast<int>(i) + 1, current_.state[i].span());
-  }
+  give_back();
 }
 
 TrainResult Trainer::run() {
@@ -68,6 +73,7 @@ TrainResult Trainer::run() {
   if (context_.training_begins) context_.training_begins();
   while (position_.epoch < options_.epochs && !stop_early()) {
     last_step_end_ = clock_.elapsed();
+    epoch_begin_seconds_ = step_seconds_;
     const bool whole = run_epoch(*replica_, plan_, position_,
                                  [this](const StepReport& report) { return after_step(report); });
     if (const int signal = interrupted(); !whole || signal != 0) return interrupt(signal);
@@ -108,7 +114,9 @@ bool Trainer::finish_epoch() {
   const bool last = epoch >= options_.epochs;
   const bool due = data_.evaluation && (epoch % options_.eval_every == 0 || last);
   if (due) {
+    const Stopwatch watch;
     if (!evaluate_replica()) return false;
+    eval_seconds_ = watch.elapsed();
     judge(epoch);
   }
   position_ = {position_.step, epoch, 0, 0};
@@ -149,8 +157,7 @@ void Trainer::judge(std::uint64_t epoch) {
     progress.best_metric = value;
     progress.best_epoch = epoch;
     progress.epochs_since_best = 0;
-    if (best_.size() == 0) best_ = FloatBuffer(current_.model.parameters.size());
-    replica_->store(0, best_.span());
+    save_parameters(directory_.best_model());
   } else {
     progress.epochs_since_best = epoch - progress.best_epoch;
   }
@@ -167,38 +174,52 @@ void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
                     seconds(),
                     {{"epoch", static_cast<std::int64_t>(epoch)},
                      {"train_loss", train_loss_},
+                     {"train_seconds", step_seconds_ - epoch_begin_seconds_},
                      {"samples_per_second", rate}}});
   if (evaluated) {
     auto fields = metric_fields(metrics_);
     fields.insert(fields.begin(), {"epoch", static_cast<std::int64_t>(epoch)});
+    fields.emplace_back("eval_seconds", eval_seconds_);
     reporter_.record({"eval", position_.step, seconds(), std::move(fields)});
   }
   reporter_.flush();
 }
 
 void Trainer::add_to_average() {
+  FloatBuffer parameters = replica_->take(0);
   auto& state = current_.state;
-  if (state.size() == optimizer_vectors_) state.emplace_back(current_.model.parameters.size());
-  FloatBuffer& parameters = current_.model.parameters;
-  replica_->store(0, parameters.span());
+  if (state.size() == optimizer_vectors_) state.emplace_back(parameters.size());
   FloatBuffer& sum = state.back();
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += parameters[i];
+  replica_->give(0, std::move(parameters));
 }
 
-void Trainer::take_average() {
+void Trainer::use_average() {
   // An early stop ends inside the window, so the number of summands is counted, not configured.
   const std::uint64_t summands = position_.epoch + options_.average - options_.epochs;
   const float share = 1.0F / static_cast<float>(summands);
   const FloatBuffer& sum = current_.state.back();
-  for (std::size_t i = 0; i < sum.size(); ++i) current_.model.parameters[i] = sum[i] * share;
-  replica_->load(0, current_.model.parameters.span());
+  FloatBuffer parameters = replica_->take(0);
+  for (std::size_t i = 0; i < sum.size(); ++i) parameters[i] = sum[i] * share;
+  replica_->give(0, std::move(parameters));
 }
 
-void Trainer::fetch() {
-  replica_->store(0, current_.model.parameters.span());
+void Trainer::take_over() {
+  current_.model.parameters = replica_->take(0);
   for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
-    replica_->store(static_cast<int>(i) + 1, current_.state[i].span());
+    current_.state[i] = replica_->take(static_cast<int>(i) + 1);
   }
+}
+
+void Trainer::give_back() {
+  replica_->give(0, std::move(current_.model.parameters));
+  for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
+    replica_->give(static_cast<int>(i) + 1, std::move(current_.state[i]));
+  }
+}
+
+void Trainer::save() {
+  take_over();
   if (!all_finite(current_.model.parameters.span())) {
     throw DivergedError("a weight is not finite after step " + std::to_string(position_.step));
   }
@@ -208,34 +229,27 @@ void Trainer::fetch() {
   progress.next_row = position_.next_row;
   progress.train_loss_sum = position_.loss_sum;
   progress.seconds = seconds();
-}
-
-void Trainer::save() {
-  fetch();
-  save_best();
   save_checkpoint(current_, directory_.checkpoints(), static_cast<int>(options_.keep));
+  give_back();
   last_checkpoint_ = clock_.elapsed();
 }
 
-void Trainer::save_best() {
-  if (best_.size() == 0) return;
-  std::swap(best_, current_.model.parameters);
-  save_model(current_.model, directory_.best_model());
-  std::swap(best_, current_.model.parameters);
-  best_ = FloatBuffer();
+void Trainer::save_parameters(const std::string& path) {
+  current_.model.parameters = replica_->take(0);
+  save_model(current_.model, path);
+  replica_->give(0, std::move(current_.model.parameters));
 }
 
 TrainResult Trainer::complete(const std::string& ended) {
   save();
   const bool averaged = current_.state.size() > optimizer_vectors_;
-  if (averaged) take_average();
+  if (averaged) use_average();
   if (data_.evaluation && (averaged || metrics_.empty())) {
     if (!evaluate_replica()) return leave("signal", interrupted());
   }
   if (averaged && data_.evaluation) {
     reporter_.say("average of the last epochs  " + metrics_line_);
     judge(position_.epoch);
-    save_best();
   }
   return leave(ended, 0);
 }
@@ -246,7 +260,7 @@ TrainResult Trainer::interrupt(int signal) {
 }
 
 TrainResult Trainer::leave(const std::string& ended, int signal) {
-  save_model(current_.model, directory_.last_model());
+  save_parameters(directory_.last_model());
   TrainResult result;
   result.directory = directory_.path();
   result.ended = ended;
@@ -258,6 +272,7 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   result.best_by = best_by_;
   auto fields = metric_fields(metrics_);
   fields.insert(fields.begin(), {"ended", ended});
+  fields.emplace_back("peak_memory_bytes", peak_memory());
   reporter_.record({"end", position_.step, seconds(), std::move(fields)});
   reporter_.flush();
   return result;

@@ -32,20 +32,22 @@ class Trainer {
 
   /// Sets `metrics_`; false: interrupted before that.
   bool evaluate_replica();
-  /// Compares `metrics_` with the best so far and keeps the parameters if they are better.
+  /// Compares `metrics_` with the best so far and saves the parameters if they are better.
   void judge(std::uint64_t epoch);
   void report_epoch(std::uint64_t epoch, bool evaluated);
 
   /// Whether the end of epoch `epoch` (counted from 1) adds to the average.
   bool averages(std::uint64_t epoch) const { return epoch + options_.average > options_.epochs; }
   void add_to_average();
-  /// Puts the average in the place of the model's parameters.
-  void take_average();
+  /// Puts the average in the place of the replica's parameters.
+  void use_average();
 
-  /// Copies the replica into `current_` and checks that all of it is finite.
-  void fetch();
+  /// Moves the replica's vectors into `current_`, and back.
+  void take_over();
+  void give_back();
+  /// Writes a checkpoint, if every parameter is finite.
   void save();
-  void save_best();
+  void save_parameters(const std::string& path);
   /// The ways out of `run`: training is over, or a signal has come; both leave.
   TrainResult complete(const std::string& ended);
   TrainResult interrupt(int signal);
@@ -59,7 +61,7 @@ class Trainer {
   Reporter& reporter_;
   const RunDirectory& directory_;
   TrainingData data_;
-  Checkpoint current_;  // the host's copy: model, optimizer state, then the sum of the average
+  Checkpoint current_;  // its vectors are with the replica, but for the sum of the average
   std::size_t optimizer_vectors_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Replica> replica_;
@@ -67,13 +69,14 @@ class Trainer {
   Position position_;
 
   std::string best_by_;
-  FloatBuffer best_;          // parameters that are better than those on disk; empty: none
   Metrics metrics_;           // of the last evaluation
   std::string metrics_line_;  // the same for the display
   double train_loss_ = 0;
 
   Stopwatch clock_;
   double seconds_before_;                          // of earlier sessions
+  double epoch_begin_seconds_ = 0;                 // step_seconds_ when the epoch began
+  double eval_seconds_ = 0;                        // of the last evaluation
   double step_seconds_ = 0;                        // spent in steps by this session
   double last_step_end_ = 0;                       // of clock_
   double last_checkpoint_ = 0;                     // of clock_

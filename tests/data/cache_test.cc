@@ -116,6 +116,11 @@ TEST_F(CacheTest, ReadDatasetReadsAndVerifiesCacheFiles) {
   EXPECT_EQ(labels_of(fitted), (Labels{{3}, {0, 1}, {}}));
   EXPECT_EQ(fitted.feature_count, 9U);
   EXPECT_EQ(fitted.label_names, options.label_names);
+  Dataset twins = sample();
+  twins.label_names = {"a", "b", "a"};
+  write_cache(twins, name("twins"));
+  options.label_names = {"b", "a"};
+  EXPECT_EQ(labels_of(read_dataset(name("twins"), options)), (Labels{{0}, {1}, {}}));
   options.label_names = {"a", "long name"};
   EXPECT_THAT(data_error([&] { read_dataset(name("a"), options); }), HasSubstr("does not know"));
   set_byte(name("a"), 300, 'x');
@@ -144,6 +149,17 @@ TEST_F(CacheTest, AChangedSourceIsReadAgain) {
   EXPECT_EQ(entries().size(), 1U);
   make("labels.txt", "a\nb\nc\n");
   EXPECT_EQ(open().label_names.size(), 3U);
+}
+
+TEST_F(CacheTest, AnEntryServesEveryWayToNameItsSource) {
+  make_source("1 5 3\n1 0:1\n");
+  open();
+  const auto written = fs::last_write_time(entries().at(0));
+  const auto relative = fs::relative(name("source")).string();
+  open_dataset(relative, read_, nullptr, {name("cache"), false}, &warning_);
+  open_dataset(name("./source"), read_, nullptr, {name("cache"), false}, &warning_);
+  ASSERT_EQ(entries().size(), 1U);
+  EXPECT_EQ(fs::last_write_time(entries().at(0)), written);
 }
 
 TEST_F(CacheTest, OptionsAndTransformsHaveTheirOwnEntries) {

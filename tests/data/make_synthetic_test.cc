@@ -69,7 +69,8 @@ TEST(Synthetic, HasTheSizesAsked) {
 }
 
 TEST(Synthetic, RowsAreWellFormedForAnyOptions) {
-  rc::check([] {
+  // Alone, check only prints what it found.
+  EXPECT_TRUE(rc::check([] {
     SyntheticOptions options;
     options.rows = *rc::gen::inRange(1, 30);
     options.features = *rc::gen::inRange(1, 60);
@@ -95,7 +96,7 @@ TEST(Synthetic, RowsAreWellFormedForAnyOptions) {
     check(data.labels, options.labels);
     RC_ASSERT(data.features.values.size() == data.features.indices.size());
     for (const float value : data.features.values) RC_ASSERT(value >= 1);
-  });
+  }));
 }
 
 TEST(Synthetic, IsAFunctionOfTheSeedAlone) {

@@ -57,6 +57,11 @@ TEST(Transform, TfIdf) {
   EXPECT_FLOAT_EQ(rows[3][1].second, (1 + std::log(20.0F)) * idf(2));
 }
 
+TEST(Transform, DataWithMoreFeaturesThanWeightsIsRefused) {
+  const Dataset data = sample();
+  EXPECT_THROW(apply_transform(data, {{0, true, false}, {1, 1, 1}}, 1), Error);
+}
+
 TEST(Transform, FeaturesWithoutValuesAreOnes) {
   Dataset data = sample();
   data.features.values = {};

@@ -87,5 +87,20 @@ TEST(Initialise, NoNumberIsUsedTwice) {
   EXPECT_GT(values.size(), count - 8);
 }
 
+TEST(StartFromFrequencies, BiasesAreWhatTheCountsPredict) {
+  const auto data = dataset_of({{}, {}, {}}, 1, {{0}, {0, 1}, {}}, 3);
+  const auto bias = [&](Loss loss, std::vector<std::uint32_t> rows, std::size_t label) {
+    const Network network{.features = 1, .hidden = {2}, .labels = 3, .loss = loss};
+    std::vector<float> parameters(layout_of(network).size);
+    start_from_frequencies(network, data.labels, rows, parameters);
+    return parameters[layout_of(network).layers.back().bias.offset + label];
+  };
+  EXPECT_FLOAT_EQ(bias(Loss::squared, {}, 0), 2.5F / 4);
+  EXPECT_FLOAT_EQ(bias(Loss::squared, {1, 2}, 0), 1.5F / 3);
+  EXPECT_FLOAT_EQ(bias(Loss::sigmoid, {}, 1), std::log(1.5F / 2.5F));
+  EXPECT_FLOAT_EQ(bias(Loss::sigmoid, {}, 2), std::log(0.5F / 3.5F));
+  EXPECT_FLOAT_EQ(bias(Loss::softmax, {}, 0), std::log(2.0F / 4));
+}
+
 }  // namespace
 }  // namespace evener

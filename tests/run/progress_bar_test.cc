@@ -98,6 +98,14 @@ TEST(ProgressLine, DropsTheLeastImportantPartsFirst) {
   EXPECT_EQ(at(10), " 25% █░░░░");
 }
 
+TEST(ProgressLine, MeasuresTextByItsColumns) {
+  ProgressState state = typical();
+  state.metrics = "精度 79.8 größe 3";  // 17 columns, 23 bytes
+  const std::string whole = " 25%  epoch 3/10  ETA 3:00  12.3k/s  loss 1.235  精度 79.8 größe 3";
+  EXPECT_EQ(progress_line(state, terminal(66)), whole);
+  EXPECT_EQ(progress_line(state, terminal(65)).find("12.3k/s"), std::string::npos);
+}
+
 TEST(ProgressLine, ColoursOnlyWhenAskedAndOnATerminal) {
   EXPECT_TRUE(has_controls(progress_line(typical(), {true, true, 80})));
   EXPECT_FALSE(has_controls(progress_line(typical(), {true, false, 80})));

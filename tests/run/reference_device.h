@@ -43,16 +43,22 @@ class ReferenceReplica : public Replica {
     out.losses.insert(out.losses.end(), more.losses.begin(), more.losses.end());
   }
   int vectors() const override { return 1 + static_cast<int>(state_.size()); }
-  void load(int vector, std::span<const float> values) override {
-    auto& target = vector == 0 ? parameters_ : state_.at(static_cast<std::size_t>(vector) - 1);
-    target.assign(values.begin(), values.end());
+  // As a device with memory of its own would: copies out, and copies back in.
+  FloatBuffer take(int vector) override {
+    const auto& from = values(vector);
+    FloatBuffer out(from.size());
+    std::copy(from.begin(), from.end(), out.data());
+    return out;
   }
-  void store(int vector, std::span<float> values) const override {
-    const auto& from = vector == 0 ? parameters_ : state_.at(static_cast<std::size_t>(vector) - 1);
-    std::copy(from.begin(), from.end(), values.begin());
+  void give(int vector, FloatBuffer buffer) override {
+    values(vector).assign(buffer.data(), buffer.data() + buffer.size());
   }
 
  private:
+  std::vector<float>& values(int vector) {
+    return vector == 0 ? parameters_ : state_.at(static_cast<std::size_t>(vector) - 1);
+  }
+
   Network network_;
   Training training_;
   const DeviceHooks& hooks_;

@@ -48,9 +48,10 @@ MadeData make_fashion_mnist(const FashionMnistOptions& options) {
   made.test_names = row_names("t10k", made.test.rows());
   made.name = "fashion-mnist";
   made.description =
-      "Pictures of clothing (Fashion-MNIST by Zalando Research), 28 x 28 grey pixels, ten kinds.\n"
-      "A feature is a pixel's brightness; black pixels are left out. Training and test rows are\n"
-      "those of the original, in its order. Source: Debian package dataset-fashion-mnist.\n";
+      "Pictures of clothing (Fashion-MNIST by Zalando Research), 28 x 28 grey pixels, ten\n"
+      "kinds. A feature is a pixel's brightness (0 to 1); black pixels are left out. Training\n"
+      "and test rows are those of the original, in its order. Source: Debian package\n"
+      "dataset-fashion-mnist.\n";
   return made;
 }
 

@@ -23,8 +23,8 @@ class CpuReplica final : public Replica {
   double step(const Batch& batch, const Step& step) override;
   void predict(const Batch& batch, Predictions& out) override;
   int vectors() const override { return static_cast<int>(buffers_.size()); }
-  void load(int vector, std::span<const float> values) override;
-  void store(int vector, std::span<float> values) const override;
+  FloatBuffer take(int vector) override;
+  void give(int vector, FloatBuffer values) override;
 
  private:
   void begin(const Batch& batch);
@@ -73,10 +73,8 @@ CpuReplica::CpuReplica(const Network& network, const Training& training, const C
               options.keep_bytes > 0 ? options.keep_bytes : keep_bytes(layout_, training),
               options.threads) {
   const int threads = options.threads;
-  for (int v = 0; v <= state_vectors(training.optimizer); ++v) buffers_.emplace_back(layout_.size);
-  vectors_.weight = buffers_[0].data();
-  if (buffers_.size() > 1) vectors_.first = buffers_[1].data();
-  if (buffers_.size() > 2) vectors_.second = buffers_[2].data();
+  buffers_.resize(1 + static_cast<std::size_t>(state_vectors(training.optimizer)));
+  for (int v = 0; v < vectors(); ++v) give(v, FloatBuffer(layout_.size));
   std::size_t widest = 0;
   if (network.sparse_input()) {
     input_ = std::make_unique<InputLayer>(network, layout_.layers.front(), threads);
@@ -91,16 +89,16 @@ CpuReplica::CpuReplica(const Network& network, const Training& training, const C
   for (int member = 0; member < threads; ++member) updates_.emplace_back(widest);
 }
 
-void CpuReplica::load(int vector, std::span<const float> values) {
-  FloatBuffer& buffer = buffers_.at(static_cast<std::size_t>(vector));
-  assert(values.size() == buffer.size());
-  std::copy(values.begin(), values.end(), buffer.data());
+FloatBuffer CpuReplica::take(int vector) {
+  return std::move(buffers_.at(static_cast<std::size_t>(vector)));
 }
 
-void CpuReplica::store(int vector, std::span<float> values) const {
-  const FloatBuffer& buffer = buffers_.at(static_cast<std::size_t>(vector));
-  assert(values.size() == buffer.size());
-  std::copy(buffer.data(), buffer.data() + buffer.size(), values.begin());
+void CpuReplica::give(int vector, FloatBuffer values) {
+  assert(values.size() == layout_.size);
+  FloatBuffer& buffer = buffers_.at(static_cast<std::size_t>(vector));
+  buffer = std::move(values);
+  float** const places[] = {&vectors_.weight, &vectors_.first, &vectors_.second};
+  *places[vector] = buffer.data();
 }
 
 void CpuReplica::begin(const Batch& batch) {

@@ -20,6 +20,27 @@ using Words = hn::RebindToUnsigned<Floats>;
 using WordVec = hn::Vec<Words>;
 constexpr Words kWords;
 
+// e^x for x <= 0, to about one unit in the last place; the softmax and sigmoid need no other x.
+// x = n ln 2 + r with |r| <= ln 2 / 2, so e^x = 2^n e^r: a polynomial (Cephes' coefficients) and an
+// exponent set by hand. From -87.3 down it is 2^-126 instead of less, which is as good as zero.
+HWY_INLINE Vec exp_of(Vec x) {
+  x = hn::Max(x, hn::Set(kFloats, -87.3F));
+  const Vec n = hn::Round(hn::Mul(x, hn::Set(kFloats, 1.44269504F)));
+  // ln 2 in two parts, the first with few enough bits that n times it is exact.
+  Vec r = hn::NegMulAdd(n, hn::Set(kFloats, 0.693359375F), x);
+  r = hn::NegMulAdd(n, hn::Set(kFloats, -2.12194440e-4F), r);
+  Vec p = hn::Set(kFloats, 1.9875691500e-4F);
+  p = hn::MulAdd(p, r, hn::Set(kFloats, 1.3981999507e-3F));
+  p = hn::MulAdd(p, r, hn::Set(kFloats, 8.3334519073e-3F));
+  p = hn::MulAdd(p, r, hn::Set(kFloats, 4.1665795894e-2F));
+  p = hn::MulAdd(p, r, hn::Set(kFloats, 1.6666665459e-1F));
+  p = hn::MulAdd(p, r, hn::Set(kFloats, 5.0000001201e-1F));
+  p = hn::Add(hn::MulAdd(hn::Mul(p, r), r, r), hn::Set(kFloats, 1.0F));
+  const hn::RebindToSigned<Floats> integers;
+  const auto power = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(integers, n), hn::Set(integers, 127)));
+  return hn::Mul(p, hn::BitCast(kFloats, power));
+}
+
 // 1 / (1 + exp(-z)), from exp(-|z|) so that nothing overflows.
 HWY_INLINE Vec sigmoid(Vec z, Vec e) {
   const Vec one = hn::Set(kFloats, 1.0F);
@@ -32,7 +53,7 @@ HWY_INLINE Vec activation_of(Activation activation, Vec z) {
     case Activation::relu:
       return hn::Max(z, hn::Zero(kFloats));
     case Activation::sigmoid:
-      return sigmoid(z, hn::Exp(kFloats, hn::Neg(hn::Abs(z))));
+      return sigmoid(z, exp_of(hn::Neg(hn::Abs(z))));
     case Activation::tanh:
       return hn::Tanh(kFloats, z);
   }
@@ -129,10 +150,10 @@ HWY_NOINLINE void exponentiate(const Columns& logits, std::size_t units, std::si
       for (std::size_t unit = 0; unit < units; ++unit) {
         top = hn::Max(top, hn::Load(kFloats, column + unit * panel_width()));
       }
-      Vec total = hn::Mul(hn::Load(kFloats, sum + sample), hn::Exp(kFloats, hn::Sub(before, top)));
+      Vec total = hn::Mul(hn::Load(kFloats, sum + sample), exp_of(hn::Sub(before, top)));
       for (std::size_t unit = 0; unit < units; ++unit) {
         float* at = column + unit * panel_width();
-        const Vec e = hn::Exp(kFloats, hn::Sub(hn::Load(kFloats, at), top));
+        const Vec e = exp_of(hn::Sub(hn::Load(kFloats, at), top));
         hn::Store(e, kFloats, at);
         total = hn::Add(total, e);
       }
@@ -151,7 +172,7 @@ HWY_NOINLINE void normalise(const Columns& values, std::size_t units, std::size_
       const Vec f = hn::Load(kFloats, factor + sample);
       float* at = values.data + p * values.stride + half * lanes();
       for (std::size_t unit = 0; unit < units; ++unit, at += panel_width()) {
-        const Vec e = hn::Exp(kFloats, hn::Sub(hn::Load(kFloats, at), top));
+        const Vec e = exp_of(hn::Sub(hn::Load(kFloats, at), top));
         hn::Store(hn::Mul(e, f), kFloats, at);
       }
     }
@@ -185,7 +206,7 @@ HWY_NOINLINE void pointwise(Loss kind, const Columns& logits, std::size_t units,
         const Vec z = hn::Load(kFloats, at);
         Vec slope = z;
         if (kind == Loss::sigmoid) {
-          const Vec e = hn::Exp(kFloats, hn::Neg(hn::Abs(z)));
+          const Vec e = exp_of(hn::Neg(hn::Abs(z)));
           total = hn::Add(total, hn::Add(hn::Max(z, zero), hn::Log1p(kFloats, e)));
           slope = sigmoid(z, e);
         } else {

@@ -1,0 +1,90 @@
+// Any bytes as a tensor file and as a model: read, or refused with an Error, and nothing else.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "evener/core/error.h"
+#include "evener/run/model.h"
+#include "evener/run/model_file.h"
+#include "evener/run/tensor_header.h"
+
+namespace {
+
+/// A file in memory that can be opened by name.
+class MemoryFile {
+ public:
+  MemoryFile() : descriptor_(memfd_create("tensors", MFD_CLOEXEC)) {
+    if (descriptor_ < 0) std::abort();
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile() { close(descriptor_); }
+
+  void put(const std::uint8_t* data, std::size_t size) const {
+    const bool done = ftruncate(descriptor_, 0) == 0 &&
+                      pwrite(descriptor_, data, size, 0) == static_cast<ssize_t>(size);
+    if (!done) std::abort();
+  }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+void read_everything(const std::string& path) {
+  const evener::TensorFile file(path);
+  for (const auto& [name, entry] : file.entries()) {
+    try {
+      unsigned sum = 0;
+      for (const std::byte b : file.bytes(name, entry.dtype, entry.shape)) {
+        sum += std::to_integer<unsigned>(b);
+      }
+      static volatile unsigned sink;
+      sink = sum;
+    } catch (const evener::Error&) {  // a wrong checksum; the next tensor may be right
+    }
+  }
+}
+
+/// What was accepted must be written such that it is accepted again, and as the same.
+void write_again(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  evener::TensorHeader header = evener::parse_tensor_header(bytes, "first");
+  header.metadata.erase("xxh3");
+  std::string text = evener::format_tensor_header(header);
+  text.append(reinterpret_cast<const char*>(data) + header.data_begin, size - header.data_begin);
+  evener::TensorHeader again =
+      evener::parse_tensor_header(std::as_bytes(std::span(text)), "second");
+  again.metadata.erase("xxh3");
+  if (again.metadata != header.metadata || again.entries.size() != header.entries.size()) {
+    std::abort();
+  }
+}
+
+template <class Action>
+void try_to(Action action) {
+  try {
+    action();
+  } catch (const evener::Error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const MemoryFile file;
+  file.put(data, size);
+  try_to([&] { read_everything(file.path()); });
+  try_to([&] { evener::load_model(file.path()); });
+  bool accepted = true;
+  try {
+    evener::parse_tensor_header(std::as_bytes(std::span(data, size)), "first");
+  } catch (const evener::Error&) {
+    accepted = false;
+  }
+  if (accepted) write_again(data, size);
+  return 0;
+}
