@@ -131,8 +131,12 @@ int run(const std::vector<std::string>& arguments) {
   for (auto* command : app.get_subcommands({})) {
     if (!command->get_group().empty()) command->group("Commands");
   }
-  parse(app, arguments);
-  flush_output();
+  try {
+    parse(app, arguments);
+    flush_output();
+  } catch (const OutputClosed&) {
+    // What there was to do is done; only nobody reads it.
+  }
   return shell.exit_code;
 }
 
@@ -146,8 +150,6 @@ int run_command_line(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen where it is written to
   try {
     return run(arguments_of(argc, argv));
-  } catch (const OutputClosed&) {
-    return 0;
   } catch (const UsageError& problem) {
     return report(problem.what(), 2);
   } catch (const std::bad_alloc&) {

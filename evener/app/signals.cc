@@ -10,11 +10,10 @@ namespace {
 std::atomic<int> g_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
 
-// The next one has the system's own effect: it ends the process.
 extern "C" void on_signal(int signal) {
-  g_signal.store(signal);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  if (g_signal.exchange(signal) == 0) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // takes effect when this handler returns
 }
 
 }  // namespace

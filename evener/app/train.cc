@@ -111,7 +111,8 @@ std::string result_text(const TrainResult& result) {
   return text + metrics_table(result.metrics);
 }
 
-int run(const Given& given, const Environment& environment) {
+void run(const Given& given, Shell& shell) {
+  const Environment& environment = shell.environment;
   const TrainOptions options = resolve_options(given.texts, given.config);
   RunContext context;
   context.cache_directory = environment.cache_directory;
@@ -124,8 +125,8 @@ int run(const Given& given, const Environment& environment) {
     std::fprintf(stderr, "evener: interrupted; go on with: evener train --resume %s\n",
                  result.directory.c_str());
   }
+  shell.exit_code = result.signal == 0 ? 0 : 128 + result.signal;
   print(options.json ? result_json(result).dump() + "\n" : result_text(result));
-  return result.signal == 0 ? 0 : 128 + result.signal;
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ void add_train(CLI::App& app, Shell& shell) {
                    "TOML file of options, named as here; the command line overrides it")
       ->type_name("FILE")
       ->group("Output");
-  command->callback([given, &shell] { shell.exit_code = run(*given, shell.environment); });
+  command->callback([given, &shell] { run(*given, shell); });
 }
 
 }  // namespace evener

@@ -225,7 +225,10 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
         .run();
   } catch (const std::exception& problem) {
     reporter.note(std::string("error: ") + problem.what());
-    throw;
+    const bool diverged = dynamic_cast<const DivergedError*>(&problem) != nullptr;
+    if (!diverged || !fs::exists(directory->checkpoints())) throw;
+    throw Error(fmt::format("{}; go on from the last good checkpoint with --resume {}",
+                            problem.what(), directory->path()));
   }
 }
 

@@ -64,6 +64,10 @@ class Running {
     return true;
   }
   void send(int signal) { kill(pid_, signal); }
+  void stop() {
+    kill(pid_, SIGSTOP);
+    waitpid(pid_, nullptr, WUNTRACED);
+  }
   int finish() {
     while (read_some()) {
     }

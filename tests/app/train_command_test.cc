@@ -100,6 +100,24 @@ TEST_F(TrainCommand, TerminatedAndResumedIsTheSameRun) {
   expect_exact_resume(SIGTERM);
 }
 
+TEST_F(TrainCommand, TheExitCodeOfASignalDoesNotNeedAReader) {
+  Running running(long_training("cut"), environment_, kClosedPipe);
+  ASSERT_TRUE(running.wait_for("epoch 2/150"));
+  running.send(SIGINT);
+  EXPECT_EQ(running.finish(), 130);
+}
+
+TEST_F(TrainCommand, ASecondSignalEndsAtOnce) {
+  Running running(long_training("cut"), environment_, folder_ / "out");
+  ASSERT_TRUE(running.wait_for("epoch 2/150"));
+  running.stop();  // so that it cannot have answered the first before the second comes
+  running.send(SIGINT);
+  running.send(SIGTERM);
+  running.send(SIGCONT);
+  EXPECT_THAT(running.finish(), testing::AnyOf(130, 143));
+  EXPECT_THAT(contents_of(folder_ / "out"), IsEmpty());
+}
+
 TEST_F(TrainCommand, AFolderHasItsTrainingAndTestData) {
   const Outcome outcome = run({"train", folder_.path(), "-o", folder_ / "run", "--epochs", "1"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;

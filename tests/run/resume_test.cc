@@ -91,6 +91,21 @@ TEST_F(Resume, FromAnEarlierCheckpointAfterACrash) {
   EXPECT_EQ(model("crashed", "best"), model("whole", "best"));
 }
 
+TEST_F(Resume, FromACheckpointByTimeInTheMiddleOfAnEpoch) {
+  run("whole");
+  options_.checkpoint_minutes = 1e-12;  // after every step
+  int steps = 0;
+  hooks_.before_step = [&](const Batch&, const Step&) {
+    if (++steps == 11) throw std::runtime_error("power cut");
+  };
+  EXPECT_THROW(run("crashed"), std::runtime_error);
+  std::vector<std::uint64_t> numbers;
+  hooks_.before_step = [&](const Batch&, const Step& step) { numbers.push_back(step.number); };
+  resume("crashed");
+  EXPECT_EQ(numbers.front(), 11U);
+  EXPECT_EQ(model("crashed", "last"), model("whole", "last"));
+}
+
 TEST_F(Resume, MayGoOnForMoreEpochs) {
   options_.epochs = 5;
   run("whole");

@@ -150,7 +150,8 @@ TEST_F(Train, DivergenceStopsAndKeepsTheLastGoodCheckpoint) {
   };
   options_.checkpoint_every = 1;
   EXPECT_THAT(error_of([&] { run("run"); }),
-              testing::AllOf(HasSubstr("step 12"), HasSubstr("--learning-rate")));
+              testing::AllOf(HasSubstr("step 12"), HasSubstr("--learning-rate"),
+                             HasSubstr("--resume " + (folder_ / "run"))));
   const auto kept = load_checkpoint(folder_ / "run/checkpoints", {});
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->progress.step, 7U);
