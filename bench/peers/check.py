@@ -67,11 +67,11 @@ def torch_results(task, weights, batches):
 
     cases = {"stock": ("stock", {}), "sparse": ("sparse", {}), "tuned": ("tuned", {}),
              "tuned-sparse": ("tuned", dict(embedding="sparse")), "manual": ("manual", {}),
-             "manual-sparse": ("manual", dict(embedding="sparse")), "tiled": ("tiled", {}),
-             "tiled-sparse": ("tiled", dict(embedding="sparse"))}
+             "manual-sparse": ("manual", dict(embedding="sparse")), "by-label": ("by-label", {}),
+             "by-label-sparse": ("by-label", dict(embedding="sparse"))}
     for name, (variant, changes) in cases.items():
         model = VARIANTS[variant](task, options(**changes))
-        if variant in ("manual", "tiled"):
+        if variant in ("manual", "by-label"):
             parts = [model.weight_in, model.bias_in, model.weight.t(), model.bias_out]
         else:
             parts = [model.net.embed.weight, model.net.bias, model.net.out.weight.t(), model.net.out.bias]
@@ -98,14 +98,16 @@ def tensorflow_results(task, weights, batches):
 
 def main():
     task, weights, batches = made_up()
-    wanted = {places: expected(task, weights, batches, places) for places in itertools.product(("after", "before"), repeat=2)}
+    wanted = {places: expected(task, weights, batches, places)
+              for places in itertools.product(("after", "before"), repeat=2)}
     bad = 0
     for package, results in (("torch", torch_results), ("tensorflow", tensorflow_results)):
         if find_spec(package) is None:
             print(f"{package}: not installed, not checked")
             continue
         for name, found in results(task, weights, batches):
-            worst = {places: max(float(np.abs(a - b).max()) for a, b in zip(found, weights_)) for places, weights_ in wanted.items()}
+            worst = {places: max(float(np.abs(a - b).max()) for a, b in zip(found, reference))
+                     for places, reference in wanted.items()}
             places = min(worst, key=worst.get)
             good = worst[places] < 1e-6  # weights move by 2e-3
             bad += not good

@@ -23,7 +23,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser)
     parser.add_argument("--negatives", default="tfn",
-                        help="negative samples: tfn (the library's default), or tfn+man: also the matcher's own mistakes, slower")
+                        help="negative samples: tfn (the library's default), or tfn+man: the matcher's mistakes too, slower")
     parser.add_argument("--threshold", type=float, default=0.1, help="weights below it are dropped (the library's default)")
     parser.add_argument("--beam", type=int, default=10, help="beam while training and predicting (the library's default)")
     args = parser.parse_args()
@@ -39,7 +39,8 @@ def main():
     model = XLinearModel.train(x, y, C=chain, threshold=args.threshold, negative_sampling_scheme=args.negatives,
                                threads=args.threads, pred_kwargs=dict(beam_size=args.beam, only_topk=10))
     trained = time.perf_counter()
-    scores = model.predict(sp.csr_matrix(task.x_test, dtype=np.float32), only_topk=5, beam_size=args.beam, threads=args.threads)
+    scores = model.predict(sp.csr_matrix(task.x_test, dtype=np.float32), only_topk=5, beam_size=args.beam,
+                           threads=args.threads)
     tested = time.perf_counter()
     emit(peer="pecos", version=version("libpecos"), variant=f"xr-linear-{args.negatives}", data=task.name,
          seconds=round(trained - begin, 3), seconds_total=round(trained - begin, 3),

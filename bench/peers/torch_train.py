@@ -19,14 +19,15 @@ def arguments():
 
     parser = argparse.ArgumentParser(description=__doc__)
     add_network_arguments(parser)
-    parser.add_argument("--variant", choices=("stock", "sparse", "tuned", "manual", "tiled"), default="stock")
+    parser.add_argument("--variant", choices=("stock", "sparse", "tuned", "manual", "by-label"), default="stock")
     parser.add_argument("--embedding", choices=("dense", "sparse"), default="dense",
-                        help="tuned, manual, tiled: update all rows of the input layer, or only those that occur")
+                        help="tuned, manual, by-label: update all rows of the input layer, or only those that occur")
     parser.add_argument("--compile", action="store_true", help="tuned: torch.compile the output layer and loss")
-    parser.add_argument("--tile", type=int, default=1024, help="tiled: labels in a tile")
+    parser.add_argument("--tile", type=int, default=0, help="by-label: labels worked on at a time; 0: all")
     parser.add_argument("--mkl-avx512", action="store_true",
                         help="make MKL use its AVX-512 code on processors that are not Intel's (needs bench/peers/setup)")
-    parser.add_argument("--allocator", choices=("default", "tuned"), help="default: default for stock and sparse, else tuned")
+    parser.add_argument("--allocator", choices=("default", "tuned"),
+                        help="glibc's settings; unless given, default for stock and sparse, tuned for the rest")
     parser.add_argument("--bf16", action="store_true",
                         help="let matrix products round to bfloat16 (less precise than Evener: not the comparison)")
     args = parser.parse_args()
@@ -38,6 +39,8 @@ def name_of(args):
     parts = [args.variant]
     if args.variant not in ("stock", "sparse"):
         parts += ["sparse"] * (args.embedding == "sparse") + ["compile"] * (args.variant == "tuned" and args.compile)
+    if args.variant == "by-label" and args.tile:
+        parts.append(f"tile{args.tile}")
     if (args.allocator == "default") != (args.variant in ("stock", "sparse")):
         parts.append(f"{args.allocator}-allocator")
     if args.mkl_avx512:

@@ -6,8 +6,8 @@ sparse  the same with sparse gradients and SparseAdam (only rows that occur are 
 tuned   autograd kept, the rest by hand: loss by logsumexp minus gathered logits (no B x L targets), fused Adam,
         optionally compiled
 manual  no autograd: large buffers allocated once, softmax and its gradient in place
-tiled   manual with the scores as L x B (which MKL multiplies faster) in tiles that stay in the cache between product,
-        exponential and sum
+by-label  manual with the scores as L x B, which MKL multiplies faster on some processors; with --tile in tiles that stay
+        in the cache between product, exponential and sum
 Each has step(rows) and scores(x), nothing else is called by the trainer.
 
 The last three take --embedding: `dense` is Adam over all rows of the input layer, which also moves rows of features that
@@ -221,10 +221,11 @@ class Manual:
         return torch.addmm(self.bias_out, self.hidden(x), self.weight.t())
 
 
-class Tiled(Manual):
+class ByLabel(Manual):
     def __init__(self, task, args):
         super().__init__(task, args)
-        self.tiles = [slice(at, min(at + args.tile, task.labels)) for at in range(0, task.labels, args.tile)]
+        tile = args.tile or task.labels
+        self.tiles = [slice(at, min(at + tile, task.labels)) for at in range(0, task.labels, tile)]
 
     def exponentials(self, hidden, scores):
         """scores = exp(logits - m) with m the greatest logit of a row so far; returns the m of each tile and the logarithm
@@ -262,4 +263,4 @@ class Tiled(Manual):
         return back, bias_gradient
 
 
-VARIANTS = {"stock": Stock, "sparse": Sparse, "tuned": Tuned, "manual": Manual, "tiled": Tiled}
+VARIANTS = {"stock": Stock, "sparse": Sparse, "tuned": Tuned, "manual": Manual, "by-label": ByLabel}

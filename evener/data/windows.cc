@@ -53,6 +53,7 @@ class StreamWindows : public Windows {
       const std::string_view fresh(buffer.data() + searched, buffer.size() - searched);
       const std::size_t end = fresh.rfind('\n');
       if (end != std::string_view::npos) return cut(buffer, searched + end + 1);
+      if (failure_) std::rethrow_exception(failure_);
       if (!more) break;
       searched = buffer.size();
     }
@@ -80,13 +81,16 @@ class StreamWindows : public Windows {
   }
 
   std::size_t read_some(std::span<char> out) {
+    if (failure_) return 0;
     try {
       const std::size_t count = stream_->read_some(out);
       lines_ += static_cast<std::size_t>(
           std::count(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(count), '\n'));
       return count;
     } catch (const Error& error) {
-      throw DataError(name_, lines_ + 1, error.what());
+      // Kept until all whole lines before it are given out: the first error is the one to report.
+      failure_ = std::make_exception_ptr(DataError(name_, lines_ + 1, error.what()));
+      return 0;
     }
   }
 
@@ -101,6 +105,7 @@ class StreamWindows : public Windows {
   Array<char> buffers_[2];
   Array<char> cut_line_;
   int turn_ = 0;
+  std::exception_ptr failure_;
   std::size_t lines_ = 0;
 };
 

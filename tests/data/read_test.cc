@@ -63,9 +63,9 @@ TEST_F(ReadTest, TextOfBothKinds) {
   EXPECT_EQ(features_of(read_dataset(name("c.txt"), options)), (Rows{{{0, 1}}}));
 }
 
-std::string long_text() {
-  std::string text = "20000 1000 100\n";
-  for (int i = 0; i < 20000; ++i) {
+std::string long_text(int rows) {
+  std::string text = std::to_string(rows) + " 1000 100\n";
+  for (int i = 0; i < rows; ++i) {
     text += std::to_string(i % 100);
     for (int j = 0; j < i % 40; ++j) {
       text +=
@@ -78,10 +78,12 @@ std::string long_text() {
 
 // More than a window, on one thread and on several, plain and compressed.
 TEST_F(ReadTest, CompressedTextIsTheSameText) {
-  const std::string text = long_text();
+  const std::string text = long_text(20000);
   ASSERT_GT(text.size(), std::size_t{4} << 20);
   const Dataset plain = read_dataset(make("a.txt", text), {});
   EXPECT_EQ(plain.rows(), 20000U);
+  const auto all_features = features_of(plain);
+  const auto all_labels = labels_of(plain);
   make("a.txt.gz", deflated(text));
   make("a.txt.xz", xz_of(text));
   const std::size_t half = text.size() / 2;
@@ -92,13 +94,15 @@ TEST_F(ReadTest, CompressedTextIsTheSameText) {
       SCOPED_TRACE(testing::Message() << file << " on " << threads << " threads");
       ReadOptions options;
       options.threads = threads;
-      expect_same(read_dataset(name(file), options), plain);
+      const Dataset data = read_dataset(name(file), options);
+      EXPECT_TRUE(features_of(data) == all_features);
+      EXPECT_TRUE(labels_of(data) == all_labels);
     }
   }
 }
 
 TEST_F(ReadTest, CutOrDamagedCompressionIsRefusedWithTheLine) {
-  const std::string text = long_text();
+  const std::string text = long_text(2000);
   for (const bool xz : {false, true}) {
     const std::string packed = xz ? xz_of(text) : deflated(text);
     const std::string kind = xz ? "xz" : "gzip";
@@ -107,8 +111,8 @@ TEST_F(ReadTest, CutOrDamagedCompressionIsRefusedWithTheLine) {
     EXPECT_THAT(cut, HasSubstr("the " + kind + " data ends too early"));
     // About half of the rows had arrived.
     const auto line = std::stoul(cut.substr(name("cut").size() + 1));
-    EXPECT_GT(line, 5000U);
-    EXPECT_LT(line, 19000U);
+    EXPECT_GT(line, 500U);
+    EXPECT_LT(line, 1900U);
     ReadOptions threads;
     threads.threads = 3;
     EXPECT_EQ(error_of("cut", threads), cut);
@@ -126,7 +130,7 @@ TEST_F(ReadTest, CutOrDamagedCompressionIsRefusedWithTheLine) {
 
 // An error in a line comes before the damage after it, whoever sees which first.
 TEST_F(ReadTest, TheFirstOfTwoErrorsIsReported) {
-  const std::string text = "1 0:1\n1 bad\n" + long_text();
+  const std::string text = "1 0:1\n1 bad\n" + long_text(2000);
   const std::string packed = deflated(text);
   make("a", packed.substr(0, packed.size() - 100));
   for (const int threads : {1, 2, 4}) {
