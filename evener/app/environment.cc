@@ -14,7 +14,7 @@ std::string variable(const char* name) {
 }
 
 std::string cache_directory() {
-  if (const auto own = variable("EVENER_CACHE_DIR"); !own.empty()) return own;
+  if (auto own = variable("EVENER_CACHE_DIR"); !own.empty()) return own;
   // The XDG specification says to ignore relative paths.
   const auto xdg = variable("XDG_CACHE_HOME");
   if (!xdg.empty() && xdg.front() == '/') return xdg + "/evener";

@@ -73,10 +73,13 @@ std::vector<OptionInfo> network_options() {
                           &T::hidden)),
       shaping(choice_option({"activation", "", "of the hidden layers"}, &T::activation,
                             {"relu", "sigmoid", "tanh"})),
-      shaping(choice_option({"loss", "",
-                             "softmax: cross-entropy against the row's labels in equal parts; "
-                             "sigmoid: one yes or no a label; squared: half the squared error"},
-                            &T::loss, {"softmax", "sigmoid", "squared"})),
+      shaping(
+          choice_option({"loss", "",
+                         "softmax: cross-entropy against the row's labels in equal parts; "
+                         "sigmoid: one yes or no a label; squared: half the squared error; auto: "
+                         "sigmoid where labels have ten rows or more on average and rows "
+                         "several labels, else softmax"},
+                        &T::loss, {"auto", "softmax", "sigmoid", "squared"})),
       shaping(choice_option({"input", "",
                              "first layer: touch only the rows of features that occur, or all; "
                              "auto: dense if more than a quarter of the values is not zero"},
@@ -90,8 +93,10 @@ std::vector<OptionInfo> optimizer_options() {
   return {
       shaping(choice_option({"optimizer", "", "update rule"}, &T::optimizer,
                             {"sgd", "momentum", "adam", "adagrad"})),
-      real_option({"learning-rate", "", "after warm-up, before decay"}, &T::learning_rate,
-                  kPositive),
+      real_option({"learning-rate", "",
+                   "after warm-up, before decay; 0: what suits optimizer and loss (adam: 0.01 with "
+                   "sigmoid, else 0.003)"},
+                  &T::learning_rate, kNotNegative),
       real_option({"momentum", "", "of optimizer momentum"}, &T::momentum, kBelowOne),
       real_option({"beta1", "", "of optimizer adam: decay of the mean"}, &T::beta1, kBelowOne),
       real_option({"beta2", "", "of optimizer adam: decay of the mean square"}, &T::beta2,
@@ -114,7 +119,9 @@ std::vector<OptionInfo> schedule_options() {
       choice_option(
           {"balance", "", "cut batches by rows, or so that each holds about as many non-zeros"},
           &T::balance, {"rows", "nonzeros"}),
-      integer_option({"epochs", "epochs", "passes over the training data"}, &T::epochs, 1, kMany),
+      integer_option({"epochs", "epochs",
+                      "passes over the training data; 0: about 800 updates, 6 to 40 epochs"},
+                     &T::epochs, 0, kMany),
       real_option({"warmup-epochs", "epochs", "the learning rate rises linearly for so long"},
                   &T::warmup_epochs, kNotNegative),
       choice_option({"decay", "", "how the learning rate falls after warm-up"}, &T::decay,

@@ -31,13 +31,13 @@ struct TrainOptions {
   std::string cache_dir;
   int read_threads = 0;
 
-  std::vector<std::uint32_t> hidden{128};
+  std::vector<std::uint32_t> hidden{512};
   std::string activation = "relu";
-  std::string loss = "softmax";
+  std::string loss = "auto";
   std::string input = "auto";
 
   std::string optimizer = "adam";
-  double learning_rate = 1e-3;
+  double learning_rate = 0;
   double momentum = 0.9;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -45,15 +45,15 @@ struct TrainOptions {
   double l2 = 0;
   double clip = 0;
   bool prior_bias = true;
-  double dropout = 0;
+  double dropout = 0.5;
   double input_dropout = 0;
   std::uint32_t global_batch_size = 256;
   std::string balance = "rows";
-  std::uint32_t epochs = 10;
+  std::uint32_t epochs = 0;
   double warmup_epochs = 0;
-  std::string decay = "constant";
+  std::string decay = "cosine";
   double decay_epochs = 10;
-  double decay_factor = 0.1;
+  double decay_factor = 0.01;
   std::uint32_t average = 0;
   std::uint64_t seed = 1;
 

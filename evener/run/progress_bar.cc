@@ -126,7 +126,8 @@ std::string progress_line(const ProgressState& state, const Display& display) {
     // The bar takes what the figures leave, after the percentage it illustrates.
     if (i == 0 && width >= used + kNarrowestBar + 1) {
       const std::size_t columns = std::min(width - used - 1, kWidestBar);
-      line += " " + bar_text(share(state.total_share), columns, display.terminal && display.colour);
+      line += ' ';
+      line += bar_text(share(state.total_share), columns, display.terminal && display.colour);
     }
   }
   return line;

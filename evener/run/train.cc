@@ -13,6 +13,7 @@
 #include "evener/nn/initialise.h"
 #include "evener/run/config.h"
 #include "evener/run/data.h"
+#include "evener/run/recipe.h"
 #include "evener/run/run_directory.h"
 #include "evener/run/trainer.h"
 
@@ -115,11 +116,11 @@ void check_average(const TrainOptions& options, Checkpoint& start) {
   start.state.resize(vectors);  // a sum of other epochs
 }
 
-Checkpoint resumed_start(const TrainOptions& options, const RunDirectory& directory,
-                         Reporter& reporter) {
+Checkpoint resumed_start(TrainOptions& options, const RunDirectory& directory, Reporter& reporter) {
   auto found = load_checkpoint(directory.checkpoints(),
                                [&](const std::string& text) { reporter.warn(text); });
   if (!found) throw UsageError(options.resume + ": there is no checkpoint to resume from");
+  options = with_earlier_recipe(options, found->options);
   check_same_shape(options, *found);
   check_average(options, *found);
   return std::move(*found);
@@ -187,7 +188,8 @@ TrainOptions resolve_options(const OptionTexts& given, const std::string& config
   return options;
 }
 
-TrainResult train(const TrainOptions& options, const RunContext& context) {
+TrainResult train(const TrainOptions& given, const RunContext& context) {
+  TrainOptions options = given;
   Reporter reporter(context.reporter);
   const Warn warn = [&](const std::string& text) { reporter.warn(text); };
   const bool resumes = !options.resume.empty();
@@ -207,6 +209,7 @@ TrainResult train(const TrainOptions& options, const RunContext& context) {
   if (resumes) {
     check_same_data(options, data, *start);
   } else {
+    options = with_recipe(options, data);
     start = fresh_start(options, data, reporter);
     directory.emplace(options.output.empty() ? default_directory(options.data) : options.output,
                       RunDirectory::Open::fresh);

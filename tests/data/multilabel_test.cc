@@ -91,44 +91,59 @@ struct BadLine {
   const char* message;
 };
 
-class MultilabelBadLine : public ::testing::TestWithParam<BadLine> {};
+const BadLine kBadLines[] = {
 
-TEST_P(MultilabelBadLine, IsRefusedNamingTheLine) {
-  // The same in the middle of good lines, whatever the number of threads.
-  const std::string bad = GetParam().text;
-  for (const int threads : {1, 3}) {
-    ReadOptions options;
-    options.threads = threads;
-    const std::string text = "1 0:1\n\n2,3 1:1\n" + bad + "\n1 0:1\n1 nonsense\n";
-    EXPECT_THAT(error_of(text, options), StartsWith("f:4: ")) << bad;
-    EXPECT_THAT(error_of(text, options), HasSubstr(GetParam().message)) << bad;
+    {"1 0:nan", "'nan' is not finite"},
+    {"1 0:inf", "not finite"},
+    {"1 0:-Infinity", "not finite"},
+    {"1 0:1e999", "not finite"},
+    {"1 0:4e38", "not finite"},
+    {"1 -1:1", "found '-1:1'"},
+    {"1 9223372036854775808:1", "index 9223372036854775808 is too large"},
+    {"1 18446744073709551617:1", "too large"},
+    {"1 4294967295:1", "too large"},
+    {"9223372036854775808 0:1", "label 9223372036854775808 is too large"},
+    {"1 0 2:1", "found '0' where index:value"},
+    {"1 0:1 7", "found '7'"},
+    {"1 0:", "the value '' is not a number"},
+    {"1 0:x", "'x' is not a number"},
+    {"1 0:1x", "'1x' is not a number"},
+    {"1 0:1:2", "'1:2' is not a number"},
+    {"1 0:1,2:1", "not a number"},
+    {"1 0:0x10", "not a number"},
+    {"1 0:--1", "not a number"},
+    {"1 0:1.2.3", "not a number"},
+    {"1 :1", "found ':1'"},
+    {"1 x:1", "found 'x:1'"},
+    {"1 1.5:1", "found '1.5:1'"},
+    {"1, 0:1", "where labels"},
+    {",1 0:1", "where labels"},
+    {"1,,2 0:1", "where labels"},
+    {"-1 0:1", "found '-1'"},
+    {"1.5 0:1", "found '1.5'"},
+    {"abc 0:1", "found 'abc'"},
+    {"1,2:1", "found '2:1'"},
+    {"1 3:1 3:2", "index 3 stands twice"},
+    {"1 3:1 2:1 3:2", "index 3 stands twice"},
+    {"1 0:1\r 2:1", "not a number"},
+    {"\x89PNG\x1a", "found '\\x89PNG\\x1a'"},
+    {"1 0:1 \x01", "\\x01"},
+    {"# comment", "found '#'"}};
+
+// The same in the middle of good lines, whatever the number of threads.
+TEST(Multilabel, BadLinesAreRefusedNamingTheLine) {
+  for (const auto& [bad, message] : kBadLines) {
+    SCOPED_TRACE(bad);
+    EXPECT_THAT(error_of(bad), StartsWith("f:1: "));
+    const std::string text = std::string("1 0:1\n\n2,3 1:1\n") + bad + "\n1 0:1\n1 nonsense\n";
+    for (const int threads : {1, 3}) {
+      ReadOptions options;
+      options.threads = threads;
+      EXPECT_THAT(error_of(text, options), StartsWith("f:4: "));
+      EXPECT_THAT(error_of(text, options), HasSubstr(message));
+    }
   }
-  EXPECT_THAT(error_of(bad), StartsWith("f:1: ")) << bad;
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    All, MultilabelBadLine,
-    ::testing::Values(
-        BadLine{"1 0:nan", "'nan' is not finite"}, BadLine{"1 0:inf", "not finite"},
-        BadLine{"1 0:-Infinity", "not finite"}, BadLine{"1 0:1e999", "not finite"},
-        BadLine{"1 0:4e38", "not finite"}, BadLine{"1 -1:1", "found '-1:1'"},
-        BadLine{"1 9223372036854775808:1", "index 9223372036854775808 is too large"},
-        BadLine{"1 18446744073709551617:1", "too large"}, BadLine{"1 4294967295:1", "too large"},
-        BadLine{"9223372036854775808 0:1", "label 9223372036854775808 is too large"},
-        BadLine{"1 0 2:1", "found '0' where index:value"}, BadLine{"1 0:1 7", "found '7'"},
-        BadLine{"1 0:", "the value '' is not a number"}, BadLine{"1 0:x", "'x' is not a number"},
-        BadLine{"1 0:1x", "'1x' is not a number"}, BadLine{"1 0:1:2", "'1:2' is not a number"},
-        BadLine{"1 0:1,2:1", "not a number"}, BadLine{"1 0:0x10", "not a number"},
-        BadLine{"1 0:--1", "not a number"}, BadLine{"1 0:1.2.3", "not a number"},
-        BadLine{"1 :1", "found ':1'"}, BadLine{"1 x:1", "found 'x:1'"},
-        BadLine{"1 1.5:1", "found '1.5:1'"}, BadLine{"1, 0:1", "where labels"},
-        BadLine{",1 0:1", "where labels"}, BadLine{"1,,2 0:1", "where labels"},
-        BadLine{"-1 0:1", "found '-1'"}, BadLine{"1.5 0:1", "found '1.5'"},
-        BadLine{"abc 0:1", "found 'abc'"}, BadLine{"1,2:1", "found '2:1'"},
-        BadLine{"1 3:1 3:2", "index 3 stands twice"},
-        BadLine{"1 3:1 2:1 3:2", "index 3 stands twice"}, BadLine{"1 0:1\r 2:1", "not a number"},
-        BadLine{"\x89PNG\x1a", "found '\\x89PNG\\x1a'"}, BadLine{"1 0:1 \x01", "\\x01"},
-        BadLine{"# comment", "found '#'"}));
 
 TEST(Multilabel, NulBytesAreRefused) {
   using namespace std::string_literals;

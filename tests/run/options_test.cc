@@ -77,14 +77,15 @@ TEST(Options, EveryRowSetsItsOwnMember) {
 }
 
 TEST(Options, BadValuesAreRefusedWithTheRange) {
-  EXPECT_THAT(set_message("epochs", "0"), HasSubstr("--epochs: '0' is not valid; a whole number"));
+  EXPECT_THAT(set_message("patience", "0"),
+              HasSubstr("--patience: '0' is not valid; a whole number"));
   EXPECT_THAT(set_message("epochs", "3.5"), HasSubstr("whole number"));
-  EXPECT_THAT(set_message("epochs", "-1"), HasSubstr("1 or more"));
-  EXPECT_THAT(set_message("epochs", "99999999999"), HasSubstr("1 or more"));
+  EXPECT_THAT(set_message("epochs", "-1"), HasSubstr("0 or more"));
+  EXPECT_THAT(set_message("epochs", "99999999999"), HasSubstr("0 or more"));
   EXPECT_THAT(set_message("dropout", "1"), HasSubstr("below 1"));
-  EXPECT_THAT(set_message("learning-rate", "nan"), HasSubstr("above 0"));
-  EXPECT_THAT(set_message("learning-rate", "inf"), HasSubstr("above 0"));
-  EXPECT_THAT(set_message("learning-rate", "0.1x"), HasSubstr("above 0"));
+  EXPECT_THAT(set_message("learning-rate", "nan"), HasSubstr("at least 0"));
+  EXPECT_THAT(set_message("learning-rate", "inf"), HasSubstr("at least 0"));
+  EXPECT_THAT(set_message("learning-rate", "0.1x"), HasSubstr("at least 0"));
   EXPECT_THAT(set_message("hidden", "128,,64"), HasSubstr("separated by commas"));
   EXPECT_THAT(set_message("hidden", "0"), HasSubstr("positive"));
   EXPECT_THAT(set_message("tfidf", "yes"), HasSubstr("valid: true, false"));

@@ -25,6 +25,8 @@ class TrainFixture : public testing::Test {
     options_.global_batch_size = 16;
     options_.epochs = 3;
     options_.learning_rate = 0.01;
+    options_.decay = "constant";
+    options_.dropout = 0;
     options_.output = folder_ / "run";
     context_.make_device = [this](const std::string& name) -> std::unique_ptr<Device> {
       if (name == "cpu") return std::make_unique<ReferenceDevice>(hooks_);
