@@ -121,7 +121,7 @@ auto with_type(const NpyArray& array, Use use) {
 NpyArray parse_npy(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.size() < 12 || !text.starts_with("\x93NUMPY")) fail("has no header");
-  const int version = text[6];
+  const auto version = std::to_integer<int>(bytes[6]);
   if (version < 1 || version > 3) fail("has an unsupported version");
   std::uint32_t header_size = 0;
   const std::size_t prefix = version == 1 ? 10 : 12;
