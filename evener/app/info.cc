@@ -93,11 +93,13 @@ std::map<std::string, ordered_json> last_records(const std::string& path) {
   return last;
 }
 
+/// The metrics among an evaluation's fields; others are times and places.
 Metrics metrics_in(const ordered_json& record) {
   Metrics metrics;
   for (const auto& [name, value] : record.items()) {
-    const bool other = name == "step" || name == "seconds" || name == "epoch";
-    if (!other && value.is_number()) metrics[name] = value.get<double>();
+    const bool metric = name.find('@') != std::string::npos || name == "loss" || name == "auc" ||
+                        name == "accuracy";
+    if (metric && value.is_number()) metrics[name] = value.get<double>();
   }
   return metrics;
 }

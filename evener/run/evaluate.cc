@@ -53,7 +53,7 @@ std::string metric_text(const std::string& metric, double value) {
 
 std::string metrics_line(const Metrics& metrics) {
   std::string line;
-  for (const char* name : {"loss", "p@1", "p@3", "p@5", "auc"}) {
+  for (const char* name : {"p@1", "p@3", "p@5", "auc"}) {
     const auto found = metrics.find(name);
     if (found == metrics.end()) continue;
     line +=

@@ -24,7 +24,7 @@ std::optional<Predictions> predict_all(Replica& replica, const Dataset& data, st
 std::string metric_title(const std::string& metric);
 /// Shares in per cent ("79.82"), the loss as it is ("2.3451").
 std::string metric_text(const std::string& metric, double value);
-/// "P@1 79.8  P@3 ...": the few that a progress line has room for.
+/// "P@1 79.8  P@3 ...": the few that a progress line has room for; the loss is not among them.
 std::string metrics_line(const Metrics& metrics);
 /// All of them, aligned: P, nDCG and PSP with a column for each k. Shares in per cent.
 std::string metrics_table(const Metrics& metrics);

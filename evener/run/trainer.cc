@@ -165,9 +165,8 @@ void Trainer::judge(std::uint64_t epoch) {
 
 void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
   const double rate = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
-  std::string line =
-      fmt::format("epoch {}/{}  train loss {:.4f}", epoch, options_.epochs, train_loss_);
-  if (evaluated) line += "  " + metrics_line_;
+  std::string line = fmt::format("epoch {}/{}  loss {:.4f}", epoch, options_.epochs, train_loss_);
+  if (evaluated) line += fmt::format(" (test {:.4f})  {}", metrics_.at("loss"), metrics_line_);
   reporter_.say(fmt::format("{}  {:.0f} rows/s  {}", line, rate, format_duration(seconds())));
   reporter_.record({"epoch",
                     position_.step,
