@@ -3,11 +3,11 @@
 
 build_packages=(
   g++ cmake ninja-build ccache mold pkg-config
-  libhwy-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
+  libhwy-dev libcli11-dev libfmt-dev nlohmann-json3-dev
   libtomlplusplus-dev liblzma-dev zlib1g-dev libxxhash-dev libfast-float-dev
 )
 test_packages=(
-  librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev
+  librapidcheck-dev libgtest-dev libgmock-dev
   clang-format clang-tidy clang-19 libclang-rt-19-dev python3-venv
 )
 
