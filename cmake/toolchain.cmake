@@ -16,6 +16,9 @@ if(EVENER_SANITIZE)
   target_compile_options(evener_flags INTERFACE -fsanitize=${EVENER_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all)
   target_link_options(evener_flags INTERFACE -fsanitize=${EVENER_SANITIZE})
+  if(EVENER_SANITIZE MATCHES "address")  # so that the fuzzers need no build of their own
+    target_compile_options(evener_flags INTERFACE -fsanitize=fuzzer-no-link)
+  endif()
 endif()
 
 find_program(EVENER_CCACHE ccache)

@@ -26,7 +26,7 @@ FloatBuffer::FloatBuffer(std::size_t size) : size_(size) {
 }
 
 FloatBuffer::~FloatBuffer() {
-  if (data_ != nullptr) munmap(data_, size_ * sizeof(float));
+  if (data_ != nullptr && owned_) munmap(data_, size_ * sizeof(float));
 }
 
 }  // namespace evener

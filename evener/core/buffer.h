@@ -15,15 +15,27 @@ class FloatBuffer {
   FloatBuffer() = default;
   explicit FloatBuffer(std::size_t size);
   FloatBuffer(FloatBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        owned_(std::exchange(other.owned_, true)) {}
   FloatBuffer& operator=(FloatBuffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(owned_, other.owned_);
     return *this;
   }
   FloatBuffer(const FloatBuffer&) = delete;
   FloatBuffer& operator=(const FloatBuffer&) = delete;
   ~FloatBuffer();
+
+  /// A buffer over memory that another one owns and outlives it with: a model that several share.
+  static FloatBuffer view(FloatBuffer& of) {
+    FloatBuffer buffer;
+    buffer.data_ = of.data_;
+    buffer.size_ = of.size_;
+    buffer.owned_ = false;
+    return buffer;
+  }
 
   float* data() { return data_; }
   const float* data() const { return data_; }
@@ -36,6 +48,7 @@ class FloatBuffer {
  private:
   float* data_ = nullptr;
   std::size_t size_ = 0;
+  bool owned_ = true;
 };
 
 }  // namespace evener

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "evener/core/buffer.h"
 #include "evener/data/dataset.h"
@@ -46,7 +47,24 @@ class Device {
   /// Parameters start at zero: load them.
   virtual std::unique_ptr<Replica> make_replica(const Network& network,
                                                 const Training& training) = 0;
+
+  /// Replicas that step side by side on vectors in host memory which outlive them (parameters, then
+  /// optimizer state), one a thread, without locks. None where the device has memory of its own.
+  virtual std::vector<std::unique_ptr<Replica>> make_in_place(const Network& /*network*/,
+                                                              const Training& /*training*/,
+                                                              std::span<FloatBuffer> /*shared*/) {
+    return {};
+  }
+  /// How many replicas that would be.
+  virtual int in_place_threads() const { return 0; }
 };
+
+/// One update, as nn/training.h defines it, with a gradient that was summed elsewhere (rule
+/// `accumulate`). `vectors` are parameters and optimizer state; of a sparse input layer the rows
+/// `features` are updated.
+void apply_gradient(const Network& network, const Training& training, const Step& step,
+                    std::span<FloatBuffer> vectors, std::span<float> gradient,
+                    std::span<const std::uint32_t> features);
 
 /// "cpu" (all cores) or "cpu:T". UsageError names what is valid.
 std::unique_ptr<Device> make_device(const std::string& name);

@@ -85,6 +85,9 @@ class Updater {
         return keep(0, i, training_.momentum * double{state_[0][i]} + g);
       case Optimizer::adagrad:
         return g / (std::sqrt(keep(0, i, state_[0][i] + g * g)) + epsilon);
+      case Optimizer::accumulate:
+        keep(0, i, double{state_[0][i]} + g);
+        return 0;
       case Optimizer::adam: {
         const double b1 = training_.beta1;
         const double b2 = training_.beta2;

@@ -14,6 +14,8 @@ std::string to_string(Optimizer optimizer) {
       return "adam";
     case Optimizer::adagrad:
       return "adagrad";
+    case Optimizer::accumulate:
+      return "accumulate";
   }
   return "?";
 }
@@ -32,6 +34,7 @@ int state_vectors(Optimizer optimizer) {
       return 0;
     case Optimizer::momentum:
     case Optimizer::adagrad:
+    case Optimizer::accumulate:
       return 1;
     case Optimizer::adam:
       return 2;

@@ -19,12 +19,14 @@ namespace evener {
 
 /// sgd: w -= lr g.  momentum: s = mu s + g, w -= lr s.  adagrad: s += g^2, w -= lr g/(sqrt(s)+eps).
 /// adam: m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2, w -= lr (m/(1-b1^t)) / (sqrt(v/(1-b2^t))+eps).
-enum class Optimizer { sgd, momentum, adam, adagrad };
+/// accumulate: s += g, and w stays: for gradients that are summed over devices first. Not a rule
+/// that a user can name.
+enum class Optimizer { sgd, momentum, adam, adagrad, accumulate };
 
 std::string to_string(Optimizer optimizer);
 Optimizer parse_optimizer(const std::string& name);
 
-/// How many state vectors, each laid out as the parameters, the rule keeps: 0, 1, 2, 1.
+/// How many state vectors, each laid out as the parameters, the rule keeps: 0, 1, 2, 1, 1.
 int state_vectors(Optimizer optimizer);
 
 struct Training {

@@ -9,6 +9,7 @@
 
 #include "evener/core/error.h"
 #include "evener/core/nearest.h"
+#include "evener/policy/catalogue.h"
 #include "evener/run/option_builders.h"
 
 namespace evener {
@@ -116,9 +117,13 @@ std::vector<OptionInfo> schedule_options() {
   return {
       integer_option({"global-batch-size", "rows", "rows of one update, over all devices"},
                      &T::global_batch_size, 1, kMany),
-      choice_option(
-          {"balance", "", "cut batches by rows, or so that each holds about as many non-zeros"},
-          &T::balance, {"rows", "nonzeros"}),
+      integer_option({"batch-size-per-device", "rows",
+                      "rows of one device's step, where devices step at the same time; 0: what "
+                      "--global-batch-size and the strategy make of it"},
+                     &T::batch_size_per_device, 0, kMany),
+      choice_option({"balance", "",
+                     "cut batches by rows, or so that each holds about as many non-zeros (nnz)"},
+                    &T::balance, {"rows", "nnz"}),
       integer_option({"epochs", "epochs",
                       "passes over the training data; 0: about 800 updates, 6 to 40 epochs"},
                      &T::epochs, 0, kMany),
@@ -136,8 +141,55 @@ std::vector<OptionInfo> schedule_options() {
                      &T::average, 0, kMany),
       integer_option({"seed", "", "of weights, order and dropout"}, &T::seed, 0,
                      std::numeric_limits<std::uint64_t>::max()),
-      text_option({"devices", "", "auto, cpu, or cpu:T for T threads"}, &T::devices),
   };
+}
+
+OptionInfo strategy_option(const StrategyOption& option, const std::string& owners) {
+  OptionInfo info;
+  info.name = option.name;
+  info.kind = OptionKind::text;
+  info.help = fmt::format("of {}: {}", owners, option.help);
+  info.range = option.choices.empty() ? "" : fmt::format("{}", fmt::join(option.choices, ", "));
+  info.get = [name = option.name](const TrainOptions& options) {
+    const auto found = options.strategy_options.find(name);
+    return found == options.strategy_options.end() ? std::string() : found->second;
+  };
+  info.set = [option](TrainOptions& options, const std::string& text) {
+    options.strategy_options.erase(option.name);
+    if (text.empty()) return;
+    options.strategy_options[option.name] = text;
+  };
+  return info;
+}
+
+/// One option for each name in the catalogue; which strategies have it is in its help.
+std::vector<OptionInfo> strategy_options() {
+  std::vector<OptionInfo> options{
+      text_option({"devices", "",
+                   "auto (all cores), or a list: cpu, cpu:T for T threads, cpu:1,cpu:1 for two "
+                   "workers of one thread"},
+                  &T::devices),
+      text_option({"emulate", "", "slow devices down, by index or name: 1=x0.25"}, &T::emulate),
+      text_option({"strategy", "",
+                   "how devices train one model (see evener strategies); auto: sequential on one "
+                   "device, adaptive-sgd on several"},
+                  &T::strategy),
+  };
+  std::vector<std::pair<StrategyOption, std::string>> found;
+  for (const auto& strategy : strategies()) {
+    for (const auto& option : options_of(strategy)) {
+      const auto same = std::find_if(found.begin(), found.end(), [&](const auto& other) {
+        return other.first.name == option.name;
+      });
+      if (same == found.end()) {
+        found.emplace_back(option, strategy.name);
+      } else {
+        same->second += ", " + strategy.name;
+      }
+    }
+  }
+  for (const auto& [option, owners] : found) options.push_back(strategy_option(option, owners));
+  return options;
 }
 
 std::vector<OptionInfo> evaluation_options() {
@@ -184,6 +236,7 @@ std::vector<OptionInfo> make_table() {
   add("Network", network_options());
   add("Optimizer", optimizer_options());
   add("Training", schedule_options());
+  add("Devices and strategy", strategy_options());
   add("Evaluation", evaluation_options());
   add("Output", output_options());
   return table;
@@ -227,6 +280,7 @@ void check_options(const TrainOptions& o) {
   if (o.early_stop != "none" && !evaluates) {
     throw UsageError("--early-stop needs something to evaluate on: --test or --validation-share");
   }
+  if (o.strategy != "auto") parse_strategy(strategy_of(o));
   if (o.average > o.epochs) {
     throw UsageError(fmt::format("--average {} is more than --epochs {}", o.average, o.epochs));
   }
@@ -253,6 +307,12 @@ std::string options_markdown() {
     text += fmt::format("| `{}` | {} | {} | {}{} |\n", name, value.empty() ? "" : "`" + value + "`",
                         info.range, info.help, info.unit.empty() ? "" : " (" + info.unit + ")");
   }
+  return text;
+}
+
+std::string strategy_of(const TrainOptions& o) {
+  std::string text = o.strategy;
+  for (const auto& [name, value] : o.strategy_options) text += ":" + name + "=" + value;
   return text;
 }
 
@@ -287,7 +347,7 @@ TransformOptions transform_of(const TrainOptions& o) {
 }
 
 Balance balance_of(const TrainOptions& o) {
-  return o.balance == "nonzeros" ? Balance::nonzeros : Balance::rows;
+  return o.balance == "nnz" ? Balance::nonzeros : Balance::rows;
 }
 
 }  // namespace evener

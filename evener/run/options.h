@@ -48,6 +48,7 @@ struct TrainOptions {
   double dropout = 0.5;
   double input_dropout = 0;
   std::uint32_t global_batch_size = 256;
+  std::uint32_t batch_size_per_device = 0;
   std::string balance = "rows";
   std::uint32_t epochs = 0;
   double warmup_epochs = 0;
@@ -58,6 +59,9 @@ struct TrainOptions {
   std::uint64_t seed = 1;
 
   std::string devices = "auto";
+  std::string emulate;
+  std::string strategy = "auto";
+  std::map<std::string, std::string> strategy_options;  // as given; others are the strategy's own
 
   std::uint32_t eval_every = 1;
   std::string early_stop = "none";
@@ -109,6 +113,8 @@ void check_options(const TrainOptions& options);
 /// Markdown for docs/options.md.
 std::string options_markdown();
 
+/// "NAME:option=value:...", as the policy catalogue parses it.
+std::string strategy_of(const TrainOptions& options);
 Training training_of(const TrainOptions& options);
 Schedule schedule_of(const TrainOptions& options);
 TransformOptions transform_of(const TrainOptions& options);

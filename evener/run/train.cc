@@ -193,8 +193,13 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   Reporter reporter(context.reporter);
   const Warn warn = [&](const std::string& text) { reporter.warn(text); };
   const bool resumes = !options.resume.empty();
-  auto device =
-      context.make_device(options.devices == "auto" ? context.automatic_device : options.devices);
+  RunDevices devices;
+  if (context.virtual_time) {
+    devices.virtual_time = context.virtual_time;
+  } else {
+    devices = open_devices(options.devices == "auto" ? context.automatic_device : options.devices,
+                           options.emulate, context.make_device);
+  }
   // Cheap refusals come before the data is read; a new run directory after, so that bad data leaves
   // none behind.
   std::optional<RunDirectory> directory;
@@ -205,6 +210,8 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   } else if (!options.output.empty()) {
     refuse_existing_run(options.output);
   }
+  options.strategy = strategy_for(options, devices.count());
+  check_options(options);
   TrainingData data = open_training_data(options, context.cache_directory, warn);
   if (resumes) {
     check_same_data(options, data, *start);
@@ -220,7 +227,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);
   try {
-    return Trainer(options, context, reporter, *directory, std::move(device), std::move(data),
+    return Trainer(options, context, reporter, *directory, std::move(devices), std::move(data),
                    std::move(*start))
         .run();
   } catch (const std::exception& problem) {

@@ -8,6 +8,7 @@
 #include "evener/device/device.h"
 #include "evener/nn/metrics.h"
 #include "evener/run/checkpoint.h"
+#include "evener/run/devices.h"
 #include "evener/run/options.h"
 #include "evener/run/reporter.h"
 
@@ -24,7 +25,18 @@ struct RunContext {
   std::function<void()> training_begins;
   /// Asked after each step: not 0 is a signal's number, and the run ends with a checkpoint.
   std::function<int()> interrupted;
-  std::function<std::unique_ptr<Device>(const std::string&)> make_device = evener::make_device;
+  MakeDevice make_device = evener::make_device;
+  /// Set: nothing is timed here, these devices are simulated instead.
+  std::optional<VirtualTimeOptions> virtual_time;
+};
+
+/// What one device did in this session.
+struct WorkerResult {
+  std::string name;
+  std::uint64_t updates = 0, rows = 0;
+  std::size_t batch = 0;             // rows of its last step
+  double compute = 0, transfer = 0;  // shares of the time; the rest it waited
+  double staleness = 0;  // mean number of updates by others between a task's start and end
 };
 
 struct TrainResult {
@@ -36,6 +48,8 @@ struct TrainResult {
   double samples_per_second = 0;  // of this session, evaluations and checkpoints not counted
   Metrics metrics;                // of the final model; empty without evaluation
   std::string best_by;            // the metric that decides; empty without evaluation
+  std::string strategy;           // with the options that differ from its defaults
+  std::vector<WorkerResult> workers;
 };
 
 /// Defaults, then the options of the run to resume, then the config file, then what was given.

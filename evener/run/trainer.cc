@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "evener/core/error.h"
+#include "evener/core/file.h"
 #include "evener/run/evaluate.h"
 
 namespace evener {
@@ -20,7 +21,6 @@ EpochPlan plan_of(const TrainOptions& options, const TrainingData& data) {
   EpochPlan plan;
   plan.data = &data.train;
   plan.rows = data.rows;
-  plan.batch_size = options.global_batch_size;
   plan.balance = balance_of(options);
   plan.schedule = schedule_of(options);
   plan.seed = options.seed;
@@ -44,7 +44,7 @@ bool all_finite(std::span<const float> values) {
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
-                 const RunDirectory& directory, std::unique_ptr<Device> device, TrainingData data,
+                 const RunDirectory& directory, RunDevices devices, TrainingData data,
                  Checkpoint start)
     : options_(options),
       context_(context),
@@ -53,37 +53,56 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
       data_(std::move(data)),
       current_(std::move(start)),
       optimizer_vectors_(static_cast<std::size_t>(state_vectors(training_of(options).optimizer))),
-      device_(std::move(device)),
       seconds_before_(current_.progress.seconds),
       record_rows_(std::max<std::uint64_t>(1, data_.row_count() / kStepRecordsPerEpoch)) {
-  plan_ = plan_of(options_, data_);
   const Progress& progress = current_.progress;
   position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum};
   if (data_.evaluation) best_by_ = options_.early_stop == "none" ? "p@1" : options_.early_stop;
 
-  replica_ = device_->make_replica(current_.model.network, training_of(options_));
+  EngineSetup setup;
+  setup.network = current_.model.network;
+  setup.training = training_of(options_);
+  setup.plan = plan_of(options_, data_);
+  setup.strategy = parse_strategy(strategy_of(options_));
+  setup.batch = options_.global_batch_size;
+  setup.batch_per_device = options_.batch_size_per_device;
+  setup.devices = std::move(devices.devices);
+  setup.speeds = std::move(devices.speeds);
+  setup.virtual_time = std::move(devices.virtual_time);
+  engine_ = std::make_unique<Engine>(std::move(setup));
   give_back();
 }
 
 TrainResult Trainer::run() {
-  reporter_.say(fmt::format("training on {} ({} rows, {} features, {} labels, {} parameters)",
-                            device_->name(), data_.row_count(), data_.train.feature_count,
-                            data_.train.label_count,
+  const std::string strategy = engine_->strategy().text();
+  reporter_.say(fmt::format("{} on {}{} ({} rows, {} features, {} labels, {} parameters)",
+                            engine_->is_virtual() ? "simulating training" : "training",
+                            engine_->device_names(),
+                            strategy == "sequential" ? "" : " by " + strategy, data_.row_count(),
+                            data_.train.feature_count, data_.train.label_count,
                             layout_of(current_.model.network).parameters()));
   if (context_.training_begins) context_.training_begins();
   while (position_.epoch < options_.epochs && !stop_early()) {
-    last_step_end_ = clock_.elapsed();
-    epoch_begin_seconds_ = step_seconds_;
-    const bool whole = run_epoch(*replica_, plan_, position_,
-                                 [this](const StepReport& report) { return after_step(report); });
-    if (const int signal = interrupted(); !whole || signal != 0) return interrupt(signal);
-    if (!finish_epoch()) return interrupt(interrupted());
+    last_step_end_ = step_clock();
+    if (position_.next_row == 0) epoch_begin_seconds_ = step_seconds_;
+    checkpoint_due_ = false;
+    const bool whole = engine_->run_epoch(
+        position_, [this](const StepReport& report) { return after_step(report); });
+    for (const auto& loss : engine_->take_losses()) {
+      reporter_.warn("a device is lost, and training goes on without it: " + loss);
+    }
+    if (const int signal = interrupted(); signal != 0) return interrupt(signal);
+    if (!whole) {
+      save();
+    } else if (!finish_epoch()) {
+      return interrupt(interrupted());
+    }
   }
   return complete(position_.epoch < options_.epochs ? "early stop" : "epochs");
 }
 
 bool Trainer::after_step(const StepReport& report) {
-  const double now = clock_.elapsed();
+  const double now = step_clock();
   step_seconds_ += now - last_step_end_;
   rows_done_ += report.rows;
   rows_recorded_ += report.rows;
@@ -103,9 +122,9 @@ bool Trainer::after_step(const StepReport& report) {
   }
   reporter_.update(display_state());
   const double minutes = options_.checkpoint_minutes;
-  if (minutes > 0 && now - last_checkpoint_ >= 60 * minutes) save();
-  last_step_end_ = clock_.elapsed();
-  return interrupted() == 0;
+  if (minutes > 0 && clock_.elapsed() - last_checkpoint_ >= 60 * minutes) checkpoint_due_ = true;
+  last_step_end_ = step_clock();
+  return interrupted() == 0 && !checkpoint_due_;
 }
 
 bool Trainer::finish_epoch() {
@@ -133,8 +152,8 @@ bool Trainer::stop_early() const {
 }
 
 bool Trainer::evaluate_replica() {
-  const auto predictions = predict_all(*replica_, *data_.evaluation, kEvaluationTop,
-                                       [this] { return interrupted() != 0; });
+  const auto predictions = predict_all(engine_->models().evaluator(), *data_.evaluation,
+                                       kEvaluationTop, [this] { return interrupted() != 0; });
   if (!predictions) return false;
   metrics_ = evaluate(*predictions, data_.evaluation->labels, data_.train.label_count,
                       data_.inverse_propensity);
@@ -185,12 +204,12 @@ void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
 }
 
 void Trainer::add_to_average() {
-  FloatBuffer parameters = replica_->take(0);
+  FloatBuffer parameters = engine_->models().take(0);
   auto& state = current_.state;
   if (state.size() == optimizer_vectors_) state.emplace_back(parameters.size());
   FloatBuffer& sum = state.back();
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += parameters[i];
-  replica_->give(0, std::move(parameters));
+  engine_->models().give(0, std::move(parameters));
 }
 
 void Trainer::use_average() {
@@ -198,22 +217,22 @@ void Trainer::use_average() {
   const std::uint64_t summands = position_.epoch + options_.average - options_.epochs;
   const float share = 1.0F / static_cast<float>(summands);
   const FloatBuffer& sum = current_.state.back();
-  FloatBuffer parameters = replica_->take(0);
+  FloatBuffer parameters = engine_->models().take(0);
   for (std::size_t i = 0; i < sum.size(); ++i) parameters[i] = sum[i] * share;
-  replica_->give(0, std::move(parameters));
+  engine_->models().give(0, std::move(parameters));
 }
 
 void Trainer::take_over() {
-  current_.model.parameters = replica_->take(0);
+  current_.model.parameters = engine_->models().take(0);
   for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
-    current_.state[i] = replica_->take(static_cast<int>(i) + 1);
+    current_.state[i] = engine_->models().take(static_cast<int>(i) + 1);
   }
 }
 
 void Trainer::give_back() {
-  replica_->give(0, std::move(current_.model.parameters));
+  engine_->models().give(0, std::move(current_.model.parameters));
   for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
-    replica_->give(static_cast<int>(i) + 1, std::move(current_.state[i]));
+    engine_->models().give(static_cast<int>(i) + 1, std::move(current_.state[i]));
   }
 }
 
@@ -234,9 +253,9 @@ void Trainer::save() {
 }
 
 void Trainer::save_parameters(const std::string& path) {
-  current_.model.parameters = replica_->take(0);
+  current_.model.parameters = engine_->models().take(0);
   save_model(current_.model, path);
-  replica_->give(0, std::move(current_.model.parameters));
+  engine_->models().give(0, std::move(current_.model.parameters));
 }
 
 TrainResult Trainer::complete(const std::string& ended) {
@@ -269,12 +288,35 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   result.samples_per_second = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
   result.metrics = metrics_;
   result.best_by = best_by_;
+  result.strategy = engine_->strategy().text();
+  result.workers = worker_results();
+  write_trace();
   auto fields = metric_fields(metrics_);
   fields.insert(fields.begin(), {"ended", ended});
   fields.emplace_back("peak_memory_bytes", peak_memory());
   reporter_.record({"end", position_.step, seconds(), std::move(fields)});
   reporter_.flush();
   return result;
+}
+
+std::vector<WorkerResult> Trainer::worker_results() const {
+  const Timeline& timeline = engine_->timeline();
+  const double total = std::max(step_seconds_, 1e-9);
+  std::vector<WorkerResult> results;
+  for (std::size_t i = 0; i < timeline.names().size(); ++i) {
+    const WorkerTotals& totals = timeline.totals()[i];
+    const auto updates = static_cast<double>(std::max<std::uint64_t>(totals.updates, 1));
+    results.push_back({timeline.names()[i], totals.updates, totals.rows, totals.last_batch,
+                       totals.compute / total, totals.transfer / total,
+                       totals.staleness_sum / updates});
+  }
+  return results;
+}
+
+/// Who did what when, for Perfetto.
+void Trainer::write_trace() {
+  const std::string text = engine_->timeline().trace_json();
+  write_atomically(directory_.trace(), std::as_bytes(std::span(text)));
 }
 
 ProgressState Trainer::display_state() const {

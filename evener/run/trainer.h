@@ -7,10 +7,11 @@
 #include "evener/core/time.h"
 #include "evener/run/checkpoint.h"
 #include "evener/run/data.h"
+#include "evener/run/devices.h"
 #include "evener/run/reporter.h"
 #include "evener/run/run_directory.h"
 #include "evener/run/train.h"
-#include "evener/runtime/sequential.h"
+#include "evener/runtime/engine.h"
 
 namespace evener {
 
@@ -18,8 +19,7 @@ class Trainer {
  public:
   /// `start` holds the model to go on from; its options are those of the run.
   Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
-          const RunDirectory& directory, std::unique_ptr<Device> device, TrainingData data,
-          Checkpoint start);
+          const RunDirectory& directory, RunDevices devices, TrainingData data, Checkpoint start);
 
   TrainResult run();
 
@@ -39,10 +39,10 @@ class Trainer {
   /// Whether the end of epoch `epoch` (counted from 1) adds to the average.
   bool averages(std::uint64_t epoch) const { return epoch + options_.average > options_.epochs; }
   void add_to_average();
-  /// Puts the average in the place of the replica's parameters.
+  /// Puts the average in the place of the model's parameters.
   void use_average();
 
-  /// Moves the replica's vectors into `current_`, and back.
+  /// Moves the model's vectors into `current_`, and back.
   void take_over();
   void give_back();
   /// Writes a checkpoint, if every parameter is finite.
@@ -53,7 +53,13 @@ class Trainer {
   TrainResult interrupt(int signal);
   TrainResult leave(const std::string& ended, int signal);
 
-  double seconds() const { return seconds_before_ + clock_.elapsed(); }
+  /// Of the run so far; virtual in a simulation.
+  double seconds() const {
+    return seconds_before_ + (engine_->is_virtual() ? engine_->now() : clock_.elapsed());
+  }
+  double step_clock() const { return engine_->is_virtual() ? engine_->now() : clock_.elapsed(); }
+  std::vector<WorkerResult> worker_results() const;
+  void write_trace();
   ProgressState display_state() const;
 
   const TrainOptions& options_;
@@ -61,12 +67,11 @@ class Trainer {
   Reporter& reporter_;
   const RunDirectory& directory_;
   TrainingData data_;
-  Checkpoint current_;  // its vectors are with the replica, but for the sum of the average
+  Checkpoint current_;  // its vectors are with the engine, but for the sum of the average
   std::size_t optimizer_vectors_;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Replica> replica_;
-  EpochPlan plan_;
+  std::unique_ptr<Engine> engine_;
   Position position_;
+  bool checkpoint_due_ = false;
 
   std::string best_by_;
   Metrics metrics_;           // of the last evaluation
@@ -78,7 +83,7 @@ class Trainer {
   double epoch_begin_seconds_ = 0;                 // step_seconds_ when the epoch began
   double eval_seconds_ = 0;                        // of the last evaluation
   double step_seconds_ = 0;                        // spent in steps by this session
-  double last_step_end_ = 0;                       // of clock_
+  double last_step_end_ = 0;                       // of step_clock()
   double last_checkpoint_ = 0;                     // of clock_
   std::uint64_t rows_done_ = 0;                    // by this session
   std::uint64_t rows_recorded_ = 0, record_rows_;  // one "step" record each so many rows

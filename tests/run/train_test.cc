@@ -13,7 +13,7 @@
 
 #include "evener/run/data.h"
 #include "evener/run/evaluate.h"
-#include "evener/runtime/sequential.h"
+#include "evener/runtime/plan.h"
 
 namespace evener {
 namespace {

@@ -235,6 +235,22 @@ class CpuDevice final : public Device {
   std::unique_ptr<Replica> make_replica(const Network& network, const Training& training) override {
     return std::make_unique<CpuReplica>(network, training, options_);
   }
+  std::vector<std::unique_ptr<Replica>> make_in_place(const Network& network,
+                                                      const Training& training,
+                                                      std::span<FloatBuffer> shared) override {
+    std::vector<std::unique_ptr<Replica>> replicas;
+    CpuOptions single = options_;
+    single.threads = 1;
+    for (int thread = 0; thread < options_.threads; ++thread) {
+      auto replica = std::make_unique<CpuReplica>(network, training, single);
+      for (std::size_t v = 0; v < shared.size(); ++v) {
+        replica->give(static_cast<int>(v), FloatBuffer::view(shared[v]));
+      }
+      replicas.push_back(std::move(replica));
+    }
+    return replicas;
+  }
+  int in_place_threads() const override { return options_.threads; }
 
  private:
   CpuOptions options_;

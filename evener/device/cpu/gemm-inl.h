@@ -12,16 +12,12 @@
 #include "hwy/highway.h"
 
 #include "evener/device/cpu/kernels.h"
+#include "evener/device/cpu/racing-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace evener::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// At most 16 lanes, so that a panel is never wider than kMaxPanel.
-using Floats = hn::CappedTag<float, kMaxPanel / 2>;
-using Vec = hn::Vec<Floats>;
-constexpr Floats kFloats;
 
 HWY_INLINE std::size_t lanes() {
   return hn::Lanes(kFloats);
@@ -51,7 +47,7 @@ HWY_INLINE void start(Vec (&a)[R], Vec (&b)[R], const float* out, std::size_t ou
     if constexpr (kStart == Start::zero) {
       a[r] = b[r] = hn::Zero(kFloats);
     } else if constexpr (kStart == Start::bias) {
-      a[r] = b[r] = hn::Set(kFloats, bias[r]);
+      a[r] = b[r] = racing_broadcast(bias + r);
     } else {
       a[r] = hn::Load(kFloats, out + r * out_row);
       b[r] = hn::Load(kFloats, out + r * out_row + lanes());
@@ -82,7 +78,7 @@ HWY_INLINE void multiply_rows(const float* left, std::size_t left_row, std::size
       const Vec y = hn::Load(kFloats, right + lanes());
       right += panel_width();
       EVENER_UNROLL for (int r = 0; r < R; ++r) {
-        const Vec w = hn::Set(kFloats, l[r * left_row]);
+        const Vec w = racing_broadcast(l + r * left_row);
         a[r] = hn::MulAdd(w, x, a[r]);
         b[r] = hn::MulAdd(w, y, b[r]);
       }
@@ -103,7 +99,7 @@ HWY_INLINE void multiply_columns(const float* left, std::size_t left_step, std::
     const Vec y = hn::Load(kFloats, right + lanes());
     right += panel_width();
     EVENER_UNROLL for (int r = 0; r < R; ++r) {
-      const Vec w = hn::Set(kFloats, left[r]);
+      const Vec w = racing_broadcast(left + r);
       a[r] = hn::MulAdd(w, x, a[r]);
       b[r] = hn::MulAdd(w, y, b[r]);
     }

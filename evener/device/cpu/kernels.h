@@ -81,6 +81,11 @@ struct Kernels {
   /// Applies the rule to n consecutive parameters; what follows up to a whole vector is padding.
   void (*update)(const UpdateRule& rule, const RowState& row, const float* gradient, std::size_t n,
                  float l2);
+  /// Whole vectors or parts of them, n a multiple of the panel; `to` and `from` may be a model that
+  /// others are changing. to = from; to += factor * from; to += now - before.
+  void (*copy)(const float* from, float* to, std::size_t n);
+  void (*add_scaled)(const float* from, float factor, float* to, std::size_t n);
+  void (*add_difference)(const float* now, const float* before, float* to, std::size_t n);
   /// Sum of squares.
   float (*square_norm)(const float* values, std::size_t n);
 

@@ -28,27 +28,32 @@ HWY_INLINE void update_with(const UpdateRule& rule, const RowState& row, const f
   const Vec root_scale = hn::Set(kFloats, rule.root_scale);
   const Vec epsilon = hn::Set(kFloats, rule.epsilon);
   for (std::size_t i = 0; i < n; i += lanes()) {
-    Vec w = hn::Load(kFloats, row.weight + i);
+    if constexpr (kOptimizer == Optimizer::accumulate) {
+      racing_store(hn::Add(racing_load(row.first + i), hn::Load(kFloats, gradient + i)),
+                   row.first + i);
+      continue;
+    }
+    Vec w = racing_load(row.weight + i);
     const Vec g = hn::MulAdd(decay, w, hn::Load(kFloats, gradient + i));
     if constexpr (kOptimizer == Optimizer::sgd) {
       w = hn::NegMulAdd(rate, g, w);
     } else if constexpr (kOptimizer == Optimizer::momentum) {
-      const Vec s = hn::MulAdd(momentum, hn::Load(kFloats, row.first + i), g);
-      hn::Store(s, kFloats, row.first + i);
+      const Vec s = hn::MulAdd(momentum, racing_load(row.first + i), g);
+      racing_store(s, row.first + i);
       w = hn::NegMulAdd(rate, s, w);
     } else if constexpr (kOptimizer == Optimizer::adagrad) {
-      const Vec s = hn::MulAdd(g, g, hn::Load(kFloats, row.first + i));
-      hn::Store(s, kFloats, row.first + i);
+      const Vec s = hn::MulAdd(g, g, racing_load(row.first + i));
+      racing_store(s, row.first + i);
       w = hn::Sub(w, hn::Div(hn::Mul(rate, g), hn::Add(hn::Sqrt(s), epsilon)));
     } else {
-      const Vec m = hn::MulAdd(momentum, hn::Load(kFloats, row.first + i), hn::Mul(beta1_rest, g));
+      const Vec m = hn::MulAdd(momentum, racing_load(row.first + i), hn::Mul(beta1_rest, g));
       const Vec v =
-          hn::MulAdd(beta2, hn::Load(kFloats, row.second + i), hn::Mul(hn::Mul(beta2_rest, g), g));
-      hn::Store(m, kFloats, row.first + i);
-      hn::Store(v, kFloats, row.second + i);
+          hn::MulAdd(beta2, racing_load(row.second + i), hn::Mul(hn::Mul(beta2_rest, g), g));
+      racing_store(m, row.first + i);
+      racing_store(v, row.second + i);
       w = hn::Sub(w, hn::Div(hn::Mul(rate, m), hn::MulAdd(hn::Sqrt(v), root_scale, epsilon)));
     }
-    hn::Store(w, kFloats, row.weight + i);
+    racing_store(w, row.weight + i);
   }
 }
 
@@ -63,6 +68,26 @@ HWY_NOINLINE void update(const UpdateRule& rule, const RowState& row, const floa
       return update_with<Optimizer::adam>(rule, row, gradient, n, l2);
     case Optimizer::adagrad:
       return update_with<Optimizer::adagrad>(rule, row, gradient, n, l2);
+    case Optimizer::accumulate:
+      return update_with<Optimizer::accumulate>(rule, row, gradient, n, l2);
+  }
+}
+
+HWY_NOINLINE void copy(const float* from, float* to, std::size_t n) {
+  for (std::size_t i = 0; i < n; i += lanes()) racing_store(racing_load(from + i), to + i);
+}
+
+HWY_NOINLINE void add_scaled(const float* from, float factor, float* to, std::size_t n) {
+  const Vec f = hn::Set(kFloats, factor);
+  for (std::size_t i = 0; i < n; i += lanes()) {
+    racing_store(hn::MulAdd(f, racing_load(from + i), racing_load(to + i)), to + i);
+  }
+}
+
+HWY_NOINLINE void add_difference(const float* now, const float* before, float* to, std::size_t n) {
+  for (std::size_t i = 0; i < n; i += lanes()) {
+    const Vec change = hn::Sub(hn::Load(kFloats, now + i), hn::Load(kFloats, before + i));
+    racing_store(hn::Add(racing_load(to + i), change), to + i);
   }
 }
 
@@ -86,7 +111,7 @@ HWY_INLINE void weighted_sum(const float* rows, std::size_t stride, const std::u
                              float* out) {
   Vec sum[V];
   EVENER_UNROLL for (int v = 0; v < V; ++v) {
-    sum[v] = first != nullptr ? hn::Load(kFloats, first + v * lanes()) : hn::Zero(kFloats);
+    sum[v] = first != nullptr ? racing_load(first + v * lanes()) : hn::Zero(kFloats);
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (i + kAhead < count) {
@@ -96,7 +121,7 @@ HWY_INLINE void weighted_sum(const float* rows, std::size_t stride, const std::u
     const float* row = rows + indices[i] * stride;
     const Vec value = hn::Set(kFloats, values[i]);
     EVENER_UNROLL for (int v = 0; v < V; ++v) {
-      sum[v] = hn::MulAdd(value, hn::Load(kFloats, row + v * lanes()), sum[v]);
+      sum[v] = hn::MulAdd(value, racing_load(row + v * lanes()), sum[v]);
     }
   }
   EVENER_UNROLL for (int v = 0; v < V; ++v) hn::Store(sum[v], kFloats, out + v * lanes());

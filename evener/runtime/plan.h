@@ -1,25 +1,21 @@
-// The plainest runtime: one replica, one batch after the other.
+// What an epoch trains on, how it is cut, and where training stands in it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 
 #include "evener/core/error.h"
 #include "evener/data/batches.h"
 #include "evener/data/dataset.h"
-#include "evener/device/device.h"
 #include "evener/nn/schedule.h"
 
 namespace evener {
 
-/// What an epoch trains on, and how it is cut.
 struct EpochPlan {
   const Dataset* data = nullptr;
   std::span<const std::uint32_t> rows;  // of the data that are trained on; empty: all
-  std::size_t batch_size = 256;
   Balance balance = Balance::rows;
   Schedule schedule;
   std::uint64_t seed = 1;
@@ -27,7 +23,8 @@ struct EpochPlan {
   std::size_t row_count() const { return rows.empty() ? data->rows() : rows.size(); }
 };
 
-/// Where training stands. With the plan and the replica's vectors it determines all that follows.
+/// Where training stands while nothing is under way. With one device this, the plan and the
+/// device's vectors determine all that follows.
 struct Position {
   std::uint64_t step = 0;      // updates done
   std::uint64_t epoch = 0;     // epochs completed
@@ -36,6 +33,7 @@ struct Position {
 };
 
 struct StepReport {
+  int worker = 0;
   std::size_t rows = 0;
   double loss = 0;  // the batch's mean, before the update
   float learning_rate = 0;
@@ -44,12 +42,10 @@ struct StepReport {
 /// The loss or a weight is no longer a finite number.
 class DivergedError : public Error {
  public:
-  explicit DivergedError(const std::string& what);
+  explicit DivergedError(const std::string& what)
+      : Error(what +
+              ": the training diverged; try a lower --learning-rate, --warmup-epochs 1 or "
+              "--clip 1") {}
 };
-
-/// Steps through the rest of the current epoch; true when its last row is done (position.next_row
-/// is then the row count, position.epoch unchanged). `after_step` returns false to stop early.
-bool run_epoch(Replica& replica, const EpochPlan& plan, Position& position,
-               const std::function<bool(const StepReport&)>& after_step);
 
 }  // namespace evener

@@ -1,0 +1,62 @@
+// evener simulate
+#include <memory>
+
+#include "evener/app/commands.h"
+#include "evener/app/signals.h"
+#include "evener/app/train_options.h"
+#include "evener/app/train_result.h"
+#include "evener/core/error.h"
+#include "evener/run/cluster_file.h"
+#include "evener/run/train.h"
+
+namespace evener {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  evener simulate docs/examples/cluster.toml train.txt --test test.txt\n"
+    "  evener simulate cluster.toml data/ --strategy adaptive-hogbatch --optimizer sgd\n\n"
+    "The training is real, only the time is not: every second that is printed is one of the\n"
+    "devices in the cluster file. `evener profile` measures such a device.";
+
+struct Wish {
+  std::string cluster;
+  GivenOptions given;
+};
+
+void run(const Wish& wish, Shell& shell) {
+  for (const char* name : {"devices", "emulate"}) {
+    if (wish.given.texts.count(name) > 0) {
+      throw UsageError(std::string("--") + name +
+                       ": a simulation has the devices of its cluster "
+                       "file");
+    }
+  }
+  RunContext context;
+  context.virtual_time = read_cluster(wish.cluster);
+  const TrainOptions options = resolve_options(wish.given.texts, wish.given.config);
+  context.virtual_time->seed = options.seed;
+  context.cache_directory = shell.environment.cache_directory;
+  context.reporter = {stderr, !options.quiet, shell.environment.display};
+  context.training_begins = catch_signals;
+  context.interrupted = caught_signal;
+  const TrainResult result = train(options, context);
+  shell.exit_code = result.signal == 0 ? 0 : 128 + result.signal;
+  print_result(result, options.json);
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, Shell& shell) {
+  auto* command = app.add_subcommand("simulate", "train in virtual time, on devices of a file");
+  command->footer(kExamples);
+  auto wish = std::make_shared<Wish>();
+  command->add_option("CLUSTER", wish->cluster, "TOML file of devices")
+      ->required()
+      ->type_name("FILE");
+  add_train_options(*command, wish->given);
+  command->callback([wish, &shell] { run(*wish, shell); });
+}
+
+}  // namespace evener

@@ -1,0 +1,55 @@
+// evener strategies
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "evener/app/commands.h"
+#include "evener/app/output.h"
+#include "evener/policy/catalogue.h"
+
+namespace evener {
+
+namespace {
+
+struct Wish {
+  std::string name;
+  bool markdown = false, json = false;
+};
+
+std::string catalogue_json() {
+  auto rows = nlohmann::ordered_json::array();
+  for (const auto& strategy : strategies()) {
+    nlohmann::ordered_json row{
+        {"name", strategy.name}, {"line", strategy.line}, {"paper", strategy.paper}};
+    for (const auto& option : options_of(strategy)) {
+      row["options"].push_back({{"name", option.name},
+                                {"default", option.value},
+                                {"choices", option.choices},
+                                {"help", option.help}});
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows.dump(2) + "\n";
+}
+
+void run(const Wish& wish) {
+  if (wish.json) return print(catalogue_json());
+  if (wish.markdown) return print(strategies_markdown());
+  if (!wish.name.empty()) return print(strategy_text(find_strategy(wish.name)));
+  print(strategies_text() +
+        "\nOptions of one: evener strategies NAME. Use one: evener train DATA "
+        "--strategy NAME --devices cpu:1,cpu:1\n");
+}
+
+}  // namespace
+
+void add_strategies(CLI::App& app, Shell&) {
+  auto* command = app.add_subcommand("strategies", "how several devices can train one model");
+  auto wish = std::make_shared<Wish>();
+  command->add_option("NAME", wish->name, "show this one with its options");
+  command->add_flag("--json", wish->json, "as JSON");
+  command->add_flag("--markdown", wish->markdown, "as in docs/strategies.md");
+  command->callback([wish] { run(*wish); });
+}
+
+}  // namespace evener

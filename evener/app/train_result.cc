@@ -1,0 +1,78 @@
+#include "evener/app/train_result.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "evener/app/output.h"
+#include "evener/run/evaluate.h"
+
+namespace evener {
+
+namespace {
+
+nlohmann::ordered_json result_json(const TrainResult& result) {
+  const Progress& progress = result.progress;
+  nlohmann::ordered_json json{
+      {"run", result.directory},         {"ended", result.ended},
+      {"epochs", progress.epoch},        {"steps", progress.step},
+      {"seconds", progress.seconds},     {"samples_per_second", result.samples_per_second},
+      {"train_loss", result.train_loss}, {"metrics", result.metrics}};
+  json["strategy"] = result.strategy;
+  for (const auto& worker : result.workers) {
+    json["devices"].push_back({{"name", worker.name},
+                               {"updates", worker.updates},
+                               {"rows", worker.rows},
+                               {"last_batch", worker.batch},
+                               {"compute_share", worker.compute},
+                               {"transfer_share", worker.transfer},
+                               {"mean_staleness", worker.staleness}});
+  }
+  if (progress.best_epoch > 0) {
+    json["best"] = {{"metric", result.best_by},
+                    {"value", progress.best_metric},
+                    {"epoch", progress.best_epoch}};
+  }
+  return json;
+}
+
+std::string how_it_ended(const TrainResult& result) {
+  if (result.ended == "signal") return "interrupted";
+  return result.ended == "early stop" ? "stopped early" : "finished";
+}
+
+std::string worker_table(const TrainResult& result) {
+  std::string text = fmt::format("{:<10}{}\n", "strategy", result.strategy);
+  for (const auto& worker : result.workers) {
+    text += fmt::format("{:<10}{}: {} updates, {} rows, last batch {}, busy {:.0f} %", "device",
+                        worker.name, worker.updates, worker.rows, worker.batch,
+                        100 * (worker.compute + worker.transfer));
+    if (worker.transfer > 0.005) text += fmt::format(" (copying {:.0f} %)", 100 * worker.transfer);
+    if (worker.staleness > 0) text += fmt::format(", staleness {:.1f}", worker.staleness);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string result_text(const TrainResult& result) {
+  const Progress& progress = result.progress;
+  std::string text = fmt::format("{:<10}{}\n{:<10}{} after {} epochs, {} steps, {}\n", "run",
+                                 result.directory, "", how_it_ended(result), progress.epoch,
+                                 progress.step, format_duration(progress.seconds));
+  if (result.samples_per_second > 0) {
+    text += fmt::format("{:<10}{:.0f} rows/s\n", "speed", result.samples_per_second);
+  }
+  if (progress.best_epoch > 0) {
+    text += fmt::format("{:<10}{} {} after epoch {}\n", "best", metric_title(result.best_by),
+                        metric_text(result.best_by, progress.best_metric), progress.best_epoch);
+  }
+  if (result.workers.size() > 1) text += worker_table(result);
+  return text + metrics_table(result.metrics);
+}
+
+}  // namespace
+
+void print_result(const TrainResult& result, bool json) {
+  print(json ? result_json(result).dump() + "\n" : result_text(result));
+}
+
+}  // namespace evener

@@ -1,0 +1,120 @@
+// Adaptive SGD [A]: replicas on unequal devices. Each mega-batch:
+//   while samples remain: the first idle device i takes b_i samples, one local step, u_i += 1
+//   MERGE  a_i = b_i / sum b if all u are equal, else u_i / sum u
+//          if |w_i| / parameters < threshold for every i: a_argmax(u) *= 1+delta, a_argmin(u) *=
+//          1-delta w_new = sum a_i w_i + gamma (w - w_prev); every w_i = w_new
+//   SCALE  mu = mean(u); u_i > mu and b_i + beta (u_i - mu) <= b_max: b' = b_i + beta (u_i - mu)
+//          u_i < mu and b_i - beta (mu - u_i) >= b_min: b' = b_i - beta (mu - u_i)
+//          lr_i *= b'/b_i; b_i = b'
+// Ours: a mega-batch ends with its epoch at the latest; scaler=throughput (batch_scaler.h).
+#include "evener/policy/batch_scaler.h"
+#include "evener/policy/normalized_merge.h"
+#include "evener/policy/policies.h"
+
+namespace evener {
+
+namespace {
+
+class AdaptiveSgd final : public Policy {
+ public:
+  explicit AdaptiveSgd(const PolicyConfig& config)
+      : scaler_(config),
+        merge_(config.values),
+        dynamic_(config.values.is("scheduling", "dynamic")) {}
+
+  Decisions on(const Event& event) override {
+    decisions_.clear();
+    std::visit(Cases{[&](const Joined& e) {
+                       crew_.join(e);
+                       scaler_.join(e.worker);
+                       if (running_) give(e.worker);
+                     },
+                     [&](const Lost& e) {
+                       crew_.lose(e.worker);
+                       scaler_.leave(e.worker);
+                       left_ += e.rows;
+                       quota_ += e.rows;
+                       dry_ = false;
+                       if (running_) continue_or_merge();
+                     },
+                     [&](const EpochBegan& e) {
+                       running_ = true;
+                       epoch_ = e.epoch;
+                       scaler_.begin_epoch(e.epoch);
+                       begin_mega_batch();
+                     },
+                     [&](const Finished& e) {
+                       crew_.at(e.worker).busy = false;
+                       scaler_.finished(e);
+                       continue_or_merge();
+                     },
+                     [&](const Dry& e) {
+                       crew_.at(e.worker).busy = false;
+                       dry_ = true;
+                     },
+                     [&](const EpochEnded&) {
+                       running_ = false;
+                       if (scaler_.any_updates()) decisions_.push_back(Measure{});
+                     },
+                     [&](const Measured& e) { merge_and_scale(e.norms); }},
+               event);
+    return decisions_;
+  }
+
+ private:
+  void begin_mega_batch() {
+    dry_ = false;
+    left_ = scaler_.mega_batch();
+    quota_ = left_ / std::max<std::size_t>(1, crew_.present().size());
+    scaler_.begin_mega_batch();
+    for (const int worker : crew_.present()) give(worker);
+  }
+
+  void give(int worker) {
+    if (left_ == 0 || dry_) return;
+    // Static scheduling, for the ablation: nobody takes more than an equal share.
+    std::size_t most = left_;
+    if (!dynamic_) {
+      const std::size_t had = scaler_.rows_taken(worker);
+      most = std::min(left_, quota_ > had ? quota_ - had : 0);
+      if (most == 0) return;
+    }
+    const Assign assign = crew_.assign(worker, std::min(scaler_.rows(worker), most), Work::local,
+                                       scaler_.rate(worker));
+    left_ -= assign.rows;
+    scaler_.took(worker, assign.rows);
+    decisions_.push_back(assign);
+  }
+
+  /// Everyone who is idle goes on; when nobody can, the mega-batch is over.
+  void continue_or_merge() {
+    for (const int worker : crew_.present()) {
+      if (!crew_.at(worker).busy) give(worker);
+    }
+    if (crew_.idle() && !dry_ && scaler_.any_updates()) decisions_.push_back(Measure{});
+  }
+
+  void merge_and_scale(const std::vector<double>& norms) {
+    decisions_.push_back(merge_.weigh(scaler_.progress(), crew_.present(), norms, epoch_));
+    scaler_.scale(crew_.present());
+    scaler_.begin_mega_batch();
+    if (running_) begin_mega_batch();
+  }
+
+  Crew crew_;
+  BatchScaler scaler_;
+  NormalizedMerge merge_;
+  bool dynamic_;
+  bool running_ = false, dry_ = false;
+  std::uint64_t epoch_ = 0;
+  std::size_t left_ = 0, quota_ = 0;  // samples of the mega-batch, of each device's static share
+  Decisions decisions_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_adaptive_sgd(const PolicyConfig& config) {
+  return std::make_unique<AdaptiveSgd>(config);
+}
+
+}  // namespace evener

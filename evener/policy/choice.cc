@@ -1,0 +1,75 @@
+// A strategy as a user writes it: NAME:option=value:option=value.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+#include "evener/core/nearest.h"
+#include "evener/policy/catalogue.h"
+
+namespace evener {
+
+namespace {
+
+using Options = std::vector<StrategyOption>;
+
+const StrategyOption& find_option(const Strategy& strategy, const Options& options,
+                                  const std::string& name) {
+  std::string dashed = name;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  std::vector<std::string> names;
+  for (const auto& option : options) {
+    if (option.name == dashed) return option;
+    names.push_back(option.name);
+  }
+  const std::string valid =
+      names.empty() ? "it has none" : fmt::format("it has {}", fmt::join(names, ", "));
+  throw UsageError(fmt::format("strategy {} has no option '{}'{}; {}", strategy.name, name,
+                               did_you_mean(dashed, names), valid));
+}
+
+}  // namespace
+
+StrategyChoice parse_strategy(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> given;
+  const std::size_t colon = text.find(':');
+  StrategyChoice choice{&find_strategy(text.substr(0, colon)), {}};
+  for (std::size_t at = colon; at != std::string::npos;) {
+    const std::size_t next = text.find(':', at + 1);
+    const std::string part = text.substr(at + 1, next == std::string::npos ? next : next - at - 1);
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) {
+      throw UsageError(fmt::format("strategy '{}': '{}' is not option=value", text, part));
+    }
+    given.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    at = next;
+  }
+  const Options options = options_of(*choice.strategy);
+  for (const auto& option : options) choice.values.set(option, option.value);
+  // The preset first, wherever it stands: what else is given overrides it.
+  for (const auto& [name, value] : given) {
+    if (name != "preset") continue;
+    choice.values.set(find_option(*choice.strategy, options, name), value);
+    if (value != "released") continue;
+    for (const auto& [key, text_] : choice.strategy->released) {
+      choice.values.set(find_option(*choice.strategy, options, key), text_);
+    }
+  }
+  for (const auto& [name, value] : given) {
+    if (name != "preset") {
+      choice.values.set(find_option(*choice.strategy, options, name), value);
+    }
+  }
+  return choice;
+}
+
+std::string StrategyChoice::text() const {
+  std::string text = strategy->name;
+  for (const auto& option : options_of(*strategy)) {
+    const std::string& value = values.word(option.name);
+    if (value != option.value) text += ":" + option.name + "=" + value;
+  }
+  return text;
+}
+
+}  // namespace evener

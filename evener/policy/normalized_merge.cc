@@ -1,0 +1,47 @@
+#include "evener/policy/normalized_merge.h"
+
+#include <algorithm>
+
+namespace evener {
+
+NormalizedMerge::NormalizedMerge(const StrategyValues& v)
+    : rule_(v.word("merge")),
+      perturbs_(v.on("perturbation")),
+      threshold_(v.number("perturbation-threshold")),
+      delta_(v.number("delta")),
+      from_epoch_(v.number("perturbation-from")),
+      momentum_(v.number("gamma")) {}
+
+Merge NormalizedMerge::weigh(const std::vector<DeviceProgress>& progress,
+                             const std::vector<int>& workers, const std::vector<double>& norms,
+                             std::uint64_t epoch) const {
+  const auto of = [&](int worker) -> const DeviceProgress& {
+    return progress[static_cast<std::size_t>(worker)];
+  };
+  const auto fewer = [&](int a, int b) { return of(a).updates < of(b).updates; };
+  const int slowest = *std::min_element(workers.begin(), workers.end(), fewer);
+  const int fastest = *std::max_element(workers.begin(), workers.end(), fewer);
+  const bool equal = of(slowest).updates == of(fastest).updates;
+
+  const auto share = [&](int worker) {
+    if (rule_ == "equal") return 1.0;
+    if (rule_ == "normalized" && equal) return of(worker).batch;
+    return static_cast<double>(of(worker).updates);
+  };
+  Merge merge{std::vector<double>(progress.size(), 0), momentum_};
+  double total = 0;
+  for (const int worker : workers) total += share(worker);
+  for (const int worker : workers) {
+    merge.weights[static_cast<std::size_t>(worker)] = share(worker) / total;
+  }
+  const bool regular = std::all_of(workers.begin(), workers.end(), [&](int worker) {
+    return norms[static_cast<std::size_t>(worker)] < threshold_;
+  });
+  if (perturbs_ && regular && fastest != slowest && static_cast<double>(epoch) >= from_epoch_) {
+    merge.weights[static_cast<std::size_t>(fastest)] *= 1 + delta_;
+    merge.weights[static_cast<std::size_t>(slowest)] *= 1 - delta_;
+  }
+  return merge;
+}
+
+}  // namespace evener

@@ -1,0 +1,26 @@
+// The MERGE half of Adaptive SGD [A]: the weight of each replica.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evener/policy/batch_scaler.h"
+
+namespace evener {
+
+class NormalizedMerge {
+ public:
+  explicit NormalizedMerge(const StrategyValues& values);
+
+  /// `norms`: |w_i| / (number of parameters).
+  Merge weigh(const std::vector<DeviceProgress>& progress, const std::vector<int>& workers,
+              const std::vector<double>& norms, std::uint64_t epoch) const;
+
+ private:
+  std::string rule_;
+  bool perturbs_;
+  double threshold_, delta_, from_epoch_, momentum_;
+};
+
+}  // namespace evener

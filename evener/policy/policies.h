@@ -1,0 +1,21 @@
+// The policies' factories, one file each; the catalogue lists them.
+#pragma once
+
+#include <memory>
+
+#include "evener/policy/crew.h"
+#include "evener/policy/policy.h"
+#include "evener/policy/strategy.h"
+
+namespace evener {
+
+std::unique_ptr<Policy> make_sequential(const PolicyConfig& config);
+std::unique_ptr<Policy> make_hogwild(const PolicyConfig& config);
+std::unique_ptr<Policy> make_hogbatch(const PolicyConfig& config);
+std::unique_ptr<Policy> make_adaptive_hogbatch(const PolicyConfig& config);
+std::unique_ptr<Policy> make_sync(const PolicyConfig& config);
+std::unique_ptr<Policy> make_elastic(const PolicyConfig& config);
+std::unique_ptr<Policy> make_sma(const PolicyConfig& config);
+std::unique_ptr<Policy> make_adaptive_sgd(const PolicyConfig& config);
+
+}  // namespace evener

@@ -1,0 +1,98 @@
+// The part that sync, elastic and sma share: rounds in which every worker does the same number of
+// batches, and a decision between rounds. The fast wait for the slow: these are the baselines.
+#pragma once
+
+#include <vector>
+
+#include "evener/policy/crew.h"
+
+namespace evener {
+
+class Rounds : public Policy {
+ public:
+  Rounds(std::size_t steps, std::size_t rows, Work work)
+      : steps_(steps), rows_(rows), work_(work) {}
+
+  Decisions on(const Event& event) final {
+    decisions_.clear();
+    std::visit(
+        Cases{[&](const Joined& e) {  // works from the next round on
+                crew_.join(e);
+                if (running_ && crew_.idle()) next_round();
+              },
+              [&](const Lost& e) {
+                crew_.lose(e.worker);
+                dry_ = false;  // its rows are back
+                if (running_ && crew_.idle()) next_round();
+              },
+              [&](const EpochBegan&) {
+                running_ = true;
+                begin();
+              },
+              [&](const Finished& e) { finish(e); }, [&](const Dry& e) { run_dry(e.worker); },
+              [&](const EpochEnded&) {
+                running_ = false;
+                close();
+              },
+              [](const Measured&) {}},
+        event);
+    return decisions_;
+  }
+
+ protected:
+  /// What ends a round; `rows` that each worker trained in it, 0 for those that are gone.
+  virtual Decision end_of_round(const std::vector<std::size_t>& rows) = 0;
+
+ private:
+  void begin() {
+    dry_ = false;
+    steps_done_.assign(static_cast<std::size_t>(crew_.size()), 0);
+    rows_done_.assign(static_cast<std::size_t>(crew_.size()), 0);
+    for (const int worker : crew_.present())
+      decisions_.push_back(crew_.assign(worker, rows_, work_));
+  }
+
+  void finish(const Finished& event) {
+    const auto worker = static_cast<std::size_t>(event.worker);
+    crew_.at(event.worker).busy = false;
+    rows_done_[worker] += event.rows;
+    if (++steps_done_[worker] < steps_ && !dry_) {
+      decisions_.push_back(crew_.assign(event.worker, rows_, work_));
+    } else if (crew_.idle()) {
+      next_round();
+    }
+  }
+
+  void run_dry(int worker) {
+    crew_.at(worker).busy = false;
+    dry_ = true;
+    if (crew_.idle()) close();
+  }
+
+  void next_round() {
+    close();
+    if (!dry_) begin();
+  }
+
+  /// Of a worker that is gone nothing can be taken over any more; its rows are trained again.
+  void close() {
+    bool any = false;
+    for (int i = 0; i < static_cast<int>(rows_done_.size()); ++i) {
+      std::size_t& rows = rows_done_[static_cast<std::size_t>(i)];
+      if (!crew_.at(i).present) rows = 0;
+      any = any || rows > 0;
+    }
+    if (any) decisions_.push_back(end_of_round(rows_done_));
+    rows_done_.assign(rows_done_.size(), 0);
+  }
+
+  std::size_t steps_, rows_;
+  Work work_;
+  Crew crew_;
+  bool running_ = false;
+  bool dry_ = false;  // the epoch has no rows left
+  std::vector<std::size_t> steps_done_, rows_done_;
+  Decisions decisions_;
+};
+
+}  // namespace evener

@@ -1,0 +1,102 @@
+#include "evener/run/devices.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+
+namespace evener {
+
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    parts.push_back(trimmed(list.substr(at, comma - at)));
+    at = comma + 1;
+  }
+  return parts;
+}
+
+double parse_speed(const std::string& text) {
+  double speed = 0;
+  if (!text.starts_with('x')) return 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + 1, end, speed);
+  return error == std::errc{} && stop == end ? speed : 0;
+}
+
+std::size_t find_device(const std::string& key, const std::vector<std::string>& names) {
+  std::size_t index = 0;
+  const char* end = key.data() + key.size();
+  const auto [stop, error] = std::from_chars(key.data(), end, index);
+  if (error == std::errc{} && stop == end && index < names.size()) return index;
+  if (std::count(names.begin(), names.end(), key) == 1) {
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), key) - names.begin());
+  }
+  std::string valid;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    valid += fmt::format("{}{}: {}", i == 0 ? "" : ", ", i, names[i]);
+  }
+  throw UsageError(fmt::format("--emulate: there is no one device '{}' here ({})", key, valid));
+}
+
+}  // namespace
+
+std::vector<double> parse_emulation(const std::string& text,
+                                    const std::vector<std::string>& names) {
+  if (trimmed(text).empty()) return {};
+  std::vector<double> speeds(names.size(), 1);
+  for (const auto& part : split(text)) {
+    const std::size_t equals = part.find('=');
+    const double speed =
+        equals == std::string::npos ? 0 : parse_speed(trimmed(part.substr(equals + 1)));
+    if (!(speed > 0 && speed <= 1)) {
+      throw UsageError(
+          fmt::format("--emulate: '{}' is not DEVICE=xSPEED with a speed above 0 and "
+                      "at most 1, as in 1=x0.25",
+                      part));
+    }
+    speeds[find_device(trimmed(part.substr(0, equals)), names)] = speed;
+  }
+  return speeds;
+}
+
+RunDevices open_devices(const std::string& list, const std::string& emulate,
+                        const MakeDevice& make) {
+  RunDevices devices;
+  std::vector<std::string> names;
+  for (const auto& name : split(list)) {
+    if (name.empty()) {
+      throw UsageError(fmt::format("--devices '{}': names no device{}", list,
+                                   names.empty() ? "" : " after a comma"));
+    }
+    if (std::find(names.begin(), names.end(), name) != names.end() && !name.starts_with("cpu:")) {
+      throw UsageError(fmt::format("--devices: {} is named twice{}", name,
+                                   name == "cpu" ? " (it is all cores: give each worker its own "
+                                                   "threads, as in cpu:1,cpu:1)"
+                                                 : ""));
+    }
+    names.push_back(name);
+    devices.devices.push_back(make(name));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = devices.devices[i]->name();
+  devices.speeds = parse_emulation(emulate, names);
+  return devices;
+}
+
+std::string strategy_for(const TrainOptions& options, std::size_t devices) {
+  if (options.strategy != "auto") return options.strategy;
+  return devices > 1 ? "adaptive-sgd" : "sequential";
+}
+
+}  // namespace evener

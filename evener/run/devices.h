@@ -1,0 +1,37 @@
+// The devices of a run: what --devices and --emulate name, or a cluster file in their place.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evener/device/device.h"
+#include "evener/run/options.h"
+#include "evener/runtime/virtual_time.h"
+
+namespace evener {
+
+struct RunDevices {
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<double> speeds;  // emulated, one a device; empty: none
+  std::optional<VirtualTimeOptions> virtual_time;
+
+  std::size_t count() const { return virtual_time ? virtual_time->devices.size() : devices.size(); }
+};
+
+using MakeDevice = std::function<std::unique_ptr<Device>(const std::string&)>;
+
+/// "cpu:1,cpu:1". UsageError where the list is empty or names a device twice; `cpu:T` may come more
+/// than once, each with threads of its own.
+RunDevices open_devices(const std::string& list, const std::string& emulate,
+                        const MakeDevice& make);
+
+/// The speeds that "1=x0.25, cpu:2=x0.5" gives to devices by index or name; empty for "".
+std::vector<double> parse_emulation(const std::string& text, const std::vector<std::string>& names);
+
+/// `auto` is sequential on one device and adaptive-sgd on several.
+std::string strategy_for(const TrainOptions& options, std::size_t devices);
+
+}  // namespace evener

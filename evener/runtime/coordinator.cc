@@ -1,0 +1,177 @@
+#include "evener/runtime/coordinator.h"
+
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace evener {
+
+Coordinator::Coordinator(const EpochPlan& plan, Policy& policy, Models& models, Stage& stage,
+                         std::vector<WorkerTraits> workers, Timeline& timeline)
+    : plan_(plan),
+      policy_(policy),
+      models_(models),
+      stage_(stage),
+      workers_(std::move(workers)),
+      timeline_(timeline),
+      present_(static_cast<int>(workers_.size())),
+      books_(workers_.size()) {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    tell(Joined{static_cast<int>(i), workers_[i]});
+  }
+}
+
+bool Coordinator::run_epoch(Position& position,
+                            const std::function<bool(const StepReport&)>& after_step) {
+  const std::size_t total = plan_.row_count();
+  if (position.next_row >= total) return true;
+  rows_.emplace(plan_, position.epoch, position.next_row);
+  position_ = &position;
+  after_step_ = after_step;
+  pausing_ = false;
+  // Where a run goes on, each replica has done about its share of the steps.
+  for (auto& books : books_) {
+    if (books.steps == 0) books.steps = position.step / books_.size();
+  }
+  steps_assigned_ = position.step;
+  models_.resume();
+  tell(EpochBegan{position.epoch, total});
+  while (under_way_ > 0) settle(stage_.next());
+  tell(EpochEnded{});
+  for (auto& books : books_) books.unmerged.clear();
+  if (rows_->has_returned() || (!pausing_ && !rows_->exhausted())) {
+    throw Error("the strategy left rows of the epoch untrained");
+  }
+  position.next_row = rows_->next_row();
+  return rows_->exhausted();
+}
+
+std::vector<std::string> Coordinator::take_losses() {
+  return std::exchange(losses_, {});
+}
+
+void Coordinator::tell(const Event& event) {
+  events_.push(event);
+  if (telling_) return;  // the loop below comes to it
+  telling_ = true;
+  while (!events_.empty()) {
+    const Event next = std::move(events_.front());
+    events_.pop();
+    for (const Decision& decision : policy_.on(next)) act(decision);
+  }
+  telling_ = false;
+}
+
+void Coordinator::act(const Decision& decision) {
+  if (const auto* assignment = std::get_if<Assign>(&decision)) return assign(*assignment);
+  if (std::holds_alternative<Measure>(decision)) return tell(Measured{models_.norms()});
+  const Seconds begin = stage_.now();
+  std::visit(Cases{[&](const Merge& d) { models_.merge(d); },
+                   [&](const Attract& d) { models_.attract(d); },
+                   [&](const Apply& d) {
+                     models_.apply(d, gradient_step_);
+                     position_->step = gradient_step_.number;
+                   },
+                   [](const auto&) {}},
+             decision);
+  stage_.pass_merge();
+  timeline_.add_merge(begin, stage_.now());
+  for (auto& books : books_) {
+    books.unmerged.clear();
+    books.unmerged_loss = 0;
+  }
+}
+
+std::optional<Slice> Coordinator::cut(std::size_t rows) {
+  return pausing_ ? rows_->cut_returned() : rows_->cut(rows);
+}
+
+Step Coordinator::next_step(const Assign& decision) {
+  const double epoch = static_cast<double>(position_->epoch) + rows_->share();
+  const float rate = learning_rate_at(plan_.schedule, epoch);
+  Step step;
+  step.learning_rate =
+      decision.rate == 1 ? rate : static_cast<float>(static_cast<double>(rate) * decision.rate);
+  switch (decision.work) {
+    case Work::local:
+    case Work::copied:
+      step.number = books_[static_cast<std::size_t>(decision.worker)].steps + 1;
+      break;
+    case Work::in_place:
+      step.number = steps_assigned_ + 1;
+      break;
+    case Work::gradient:
+      step.number = position_->step + 1;
+      break;
+  }
+  return step;
+}
+
+void Coordinator::assign(const Assign& decision) {
+  Task task;
+  task.worker = decision.worker;
+  task.work = decision.work;
+  for (int i = 0; i < decision.parts; ++i) {
+    const Step step = next_step(decision);
+    const auto slice = cut(decision.rows);
+    if (!slice) break;
+    ++steps_assigned_;
+    ++books_[static_cast<std::size_t>(decision.worker)].steps;
+    task.parts.push_back({*slice, step});
+  }
+  if (task.parts.empty()) return tell(Dry{decision.worker});
+  // One update for the whole round: as its first part saw the schedule.
+  if (task.work == Work::gradient && gradient_step_.number != task.parts.front().step.number) {
+    gradient_step_ = task.parts.front().step;
+  }
+  task.version = version_;
+  task.assigned = stage_.now();
+  ++under_way_;
+  stage_.start(std::move(task));
+}
+
+void Coordinator::settle(Arrival arrival) {
+  --under_way_;
+  if (!arrival.failure.empty()) return drop(arrival);
+  const Task& task = arrival.task;
+  Books& books = books_[static_cast<std::size_t>(task.worker)];
+  const auto rows = static_cast<double>(task.rows());
+  const double loss = arrival.loss_sum / rows;
+  if (!std::isfinite(loss)) {
+    throw DivergedError(
+        fmt::format("the loss of step {} is not finite", task.parts.front().step.number));
+  }
+  timeline_.add_task(task, arrival.spent, version_ - task.version);
+  version_ += task.parts.size();
+  position_->loss_sum += arrival.loss_sum;
+  position_->next_row = rows_->next_row();
+  if (task.work != Work::gradient) position_->step += task.parts.size();
+  if (task.work == Work::local && workers_.size() > 1) {
+    for (const auto& part : task.parts) books.unmerged.push_back(part.slice);
+    books.unmerged_loss += arrival.loss_sum;
+  }
+  const StepReport report{task.worker, task.rows(), loss, task.parts.front().step.learning_rate};
+  if (!after_step_(report)) pausing_ = true;
+  tell(Finished{task.worker, task.nominal(), stage_.now() - task.assigned});
+}
+
+void Coordinator::drop(const Arrival& arrival) {
+  const auto worker = static_cast<std::size_t>(arrival.task.worker);
+  const std::string reason = fmt::format("{}: {}", workers_[worker].name, arrival.failure);
+  if (--present_ == 0) throw Error(reason);
+  losses_.push_back(reason);
+  models_.lose(arrival.task.worker);
+  Books& books = books_[worker];
+  std::size_t nominal = arrival.task.nominal();
+  for (const auto& part : arrival.task.parts) rows_->give_back(part.slice);
+  for (const auto& slice : books.unmerged) {
+    rows_->give_back(slice);
+    nominal += slice.nominal;
+  }
+  position_->loss_sum -= books.unmerged_loss;
+  books = {};
+  tell(Lost{arrival.task.worker, nominal});
+}
+
+}  // namespace evener

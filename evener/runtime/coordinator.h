@@ -1,0 +1,69 @@
+// Carries out a policy: tells it events, turns its decisions into tasks and merges, and keeps the
+// books of an epoch's rows. Knows neither threads nor clocks: a Stage runs the tasks.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <queue>
+#include <vector>
+
+#include "evener/policy/policy.h"
+#include "evener/runtime/models.h"
+#include "evener/runtime/plan.h"
+#include "evener/runtime/stage.h"
+#include "evener/runtime/timeline.h"
+
+namespace evener {
+
+class Coordinator {
+ public:
+  /// All are kept by reference; `workers` are the stage's, by index.
+  Coordinator(const EpochPlan& plan, Policy& policy, Models& models, Stage& stage,
+              std::vector<WorkerTraits> workers, Timeline& timeline);
+
+  /// Steps through the rest of the current epoch; true when its last row is done (position.next_row
+  /// is then the row count, position.epoch unchanged). `after_step` returns false to pause: what is
+  /// under way is finished and brought into the global model, and a later call goes on from there.
+  bool run_epoch(Position& position, const std::function<bool(const StepReport&)>& after_step);
+
+  /// Reasons of workers that were dropped so far, to be told to people; cleared by this.
+  std::vector<std::string> take_losses();
+
+ private:
+  struct Books {
+    std::uint64_t steps = 0;      // assigned to the worker
+    std::vector<Slice> unmerged;  // trained on its replica and in no merge yet
+    double unmerged_loss = 0;
+  };
+
+  void tell(const Event& event);
+  void act(const Decision& decision);
+  void assign(const Assign& decision);
+  void settle(Arrival arrival);
+  void drop(const Arrival& arrival);
+  std::optional<Slice> cut(std::size_t rows);
+  Step next_step(const Assign& decision);
+
+  const EpochPlan& plan_;
+  Policy& policy_;
+  Models& models_;
+  Stage& stage_;
+  std::vector<WorkerTraits> workers_;
+  Timeline& timeline_;
+
+  std::optional<EpochRows> rows_;
+  Position* position_ = nullptr;
+  std::function<bool(const StepReport&)> after_step_;
+  std::queue<Event> events_;  // that decisions gave rise to
+  bool telling_ = false;
+  bool pausing_ = false;
+  std::size_t under_way_ = 0;
+  int present_;
+  std::vector<Books> books_;
+  std::uint64_t steps_assigned_ = 0;
+  Step gradient_step_{0, 0};   // of the round of gradients under way
+  std::uint64_t version_ = 0;  // updates done by all
+  std::vector<std::string> losses_;
+};
+
+}  // namespace evener

@@ -1,0 +1,48 @@
+#include "evener/runtime/device_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace evener {
+
+namespace {
+
+Seconds exponential(Random& random, Seconds mean) {
+  return -mean * std::log(1 - random.uniform());
+}
+
+constexpr double kFastest = 0.1;  // a task's jitter never makes it faster than this share
+
+}  // namespace
+
+SimulatedPace::SimulatedPace(const DeviceModel& model, std::uint64_t seed, std::uint64_t worker)
+    : model_(model), jitter_(seed, 2 * worker), bursts_(seed, 2 * worker + 1) {
+  if (model_.burst_every > 0) {
+    burst_begin_ = exponential(bursts_, model_.burst_every);
+    burst_end_ = burst_begin_ + exponential(bursts_, model_.burst_seconds);
+  }
+}
+
+double SimulatedPace::slowness(Seconds now) {
+  double factor = 1 + model_.drift * now / 3600;
+  if (model_.jitter > 0) factor *= std::max(kFastest, 1 + model_.jitter * jitter_.normal());
+  if (model_.burst_every > 0) {
+    while (now >= burst_end_) {
+      burst_begin_ = burst_end_ + exponential(bursts_, model_.burst_every);
+      burst_end_ = burst_begin_ + exponential(bursts_, model_.burst_seconds);
+    }
+    if (now >= burst_begin_) factor *= model_.burst_factor;
+  }
+  return factor;
+}
+
+Seconds SimulatedPace::compute(Seconds now, std::size_t rows, std::size_t nonzeros) {
+  return slowness(now) * (model_.fixed + model_.per_row * static_cast<double>(rows) +
+                          model_.per_nonzero * static_cast<double>(nonzeros));
+}
+
+Seconds SimulatedPace::transfer(std::size_t bytes) const {
+  return model_.bandwidth > 0 ? model_.latency + static_cast<double>(bytes) / model_.bandwidth : 0;
+}
+
+}  // namespace evener

@@ -1,0 +1,84 @@
+#include "evener/runtime/engine.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/runtime/wall_clock.h"
+
+namespace evener {
+
+namespace {
+
+/// Under a strategy with a shared model, devices that can work in place do.
+std::vector<WorkerTraits> traits_of(const EngineSetup& setup) {
+  const Sharing sharing = setup.strategy.strategy->sharing;
+  const bool shares = sharing == Sharing::shared || sharing == Sharing::in_place;
+  std::vector<WorkerTraits> workers;
+  for (std::size_t i = 0; i < setup.devices.size(); ++i) {
+    const Device& device = *setup.devices[i];
+    const double speed = i < setup.speeds.size() ? setup.speeds[i] : 1;
+    WorkerTraits traits;
+    traits.name = device.name();
+    if (speed < 1) traits.name += fmt::format(" (emulated x{:g})", speed);
+    traits.in_place = shares && device.in_place_threads() > 0;
+    if (traits.in_place) traits.threads = device.in_place_threads();
+    if (setup.virtual_time) traits.most_rows = setup.virtual_time->devices[i].memory_rows;
+    workers.push_back(std::move(traits));
+  }
+  check_workers(*setup.strategy.strategy, workers);
+  return workers;
+}
+
+std::unique_ptr<Models> models_of(const EngineSetup& setup) {
+  ModelSetup models{setup.network, setup.training, setup.plan.data, {}};
+  for (const auto& device : setup.devices) models.devices.push_back(device.get());
+  return make_models(models, setup.strategy);
+}
+
+std::unique_ptr<Policy> policy_of(const EngineSetup& setup) {
+  PolicyConfig config;
+  config.workers = static_cast<int>(setup.devices.size());
+  config.batch = setup.batch;
+  config.batch_per_device = setup.batch_per_device;
+  config.values = setup.strategy.values;
+  return setup.strategy.strategy->make(config);
+}
+
+std::unique_ptr<Stage> stage_of(const EngineSetup& setup, Models& models) {
+  if (setup.virtual_time) return make_virtual_time(models, *setup.plan.data, *setup.virtual_time);
+  return make_wall_clock(models, static_cast<int>(setup.devices.size()), {setup.speeds});
+}
+
+std::vector<std::string> names_of(const std::vector<WorkerTraits>& workers) {
+  std::vector<std::string> names;
+  for (const auto& worker : workers) names.push_back(worker.name);
+  return names;
+}
+
+EngineSetup with_devices(EngineSetup setup) {
+  if (setup.virtual_time) {
+    setup.devices.clear();
+    for (const auto& model : setup.virtual_time->devices) {
+      setup.devices.push_back(make_simulated_device(model));
+    }
+  }
+  return setup;
+}
+
+}  // namespace
+
+Engine::Engine(EngineSetup setup)
+    : setup_(with_devices(std::move(setup))),
+      workers_(traits_of(setup_)),
+      models_(models_of(setup_)),
+      policy_(policy_of(setup_)),
+      stage_(stage_of(setup_, *models_)),
+      timeline_(names_of(workers_)),
+      coordinator_(setup_.plan, *policy_, *models_, *stage_, workers_, timeline_) {}
+
+std::string Engine::device_names() const {
+  return fmt::format("{}", fmt::join(timeline_.names(), " + "));
+}
+
+}  // namespace evener

@@ -1,0 +1,62 @@
+// Everything that trains, put together: devices, the strategy's policy and models, and the runtime
+// that carries it out, in real or in virtual time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evener/device/device.h"
+#include "evener/policy/catalogue.h"
+#include "evener/runtime/coordinator.h"
+#include "evener/runtime/virtual_time.h"
+
+namespace evener {
+
+struct EngineSetup {
+  Network network;
+  Training training;
+  EpochPlan plan;
+  StrategyChoice strategy;
+  std::size_t batch = 256;           // rows of one update, over all devices
+  std::size_t batch_per_device = 0;  // 0: not given
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<double> speeds;                      // emulated; empty: none
+  std::optional<VirtualTimeOptions> virtual_time;  // its devices then stand for `devices`
+};
+
+class Engine {
+ public:
+  /// UsageError where the strategy does not fit the devices.
+  explicit Engine(EngineSetup setup);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// As Coordinator's.
+  bool run_epoch(Position& position, const std::function<bool(const StepReport&)>& after_step) {
+    return coordinator_.run_epoch(position, after_step);
+  }
+  std::vector<std::string> take_losses() { return coordinator_.take_losses(); }
+
+  Models& models() { return *models_; }
+  const Timeline& timeline() const { return timeline_; }
+  /// Since the engine was made; virtual if it is.
+  Seconds now() const { return stage_->now(); }
+  bool is_virtual() const { return setup_.virtual_time.has_value(); }
+  /// "cpu:1 + cpu:1 (emulated x0.25)".
+  std::string device_names() const;
+  const StrategyChoice& strategy() const { return setup_.strategy; }
+
+ private:
+  EngineSetup setup_;
+  std::vector<WorkerTraits> workers_;
+  std::unique_ptr<Models> models_;
+  std::unique_ptr<Policy> policy_;
+  std::unique_ptr<Stage> stage_;
+  Timeline timeline_;
+  Coordinator coordinator_;
+};
+
+}  // namespace evener

@@ -1,0 +1,48 @@
+// The parts of a parameter vector that a merge goes through, over the threads of a team.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "evener/core/team.h"
+#include "evener/nn/network.h"
+#include "evener/runtime/row_set.h"
+
+namespace evener {
+
+/// Calls f(offset, floats) for stretches that together hold all dense segments and, of a sparse
+/// input layer, the rows given (null: all of them). Stretches are short, so that all vectors of a
+/// merge stay in the cache.
+class MergeWalk {
+ public:
+  MergeWalk(const Network& network, const Layout& layout, int threads)
+      : size_(layout.size),
+        row_(network.sparse_input() ? layout.layers.front().weight.stride : 0),
+        dense_begin_(network.sparse_input() ? layout.layers.front().weight.size() : 0),
+        team_(threads) {}
+
+  void walk(const std::vector<std::uint32_t>* rows,
+            const std::function<void(std::size_t, std::size_t)>& f) {
+    constexpr std::size_t kStretch = 4096;
+    const std::size_t begin = rows != nullptr ? dense_begin_ : 0;
+    team_.run([&](int member) {
+      const Range part = share_of(size_ - begin, team_.size(), member, kStretch);
+      for (std::size_t at = part.begin; at < part.end; at += kStretch) {
+        f(begin + at, std::min(kStretch, part.end - at));
+      }
+      if (rows == nullptr) return;
+      const Range own = share_of(rows->size(), team_.size(), member);
+      for (std::size_t i = own.begin; i < own.end; ++i) f((*rows)[i] * row_, row_);
+    });
+  }
+
+ private:
+  std::size_t size_;
+  std::size_t row_;          // floats a row of a sparse input layer
+  std::size_t dense_begin_;  // floats of the sparse part, which comes first
+  Team team_;
+};
+
+}  // namespace evener

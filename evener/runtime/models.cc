@@ -1,0 +1,39 @@
+#include "evener/runtime/models.h"
+
+#include <cassert>
+
+namespace evener {
+
+void Models::merge(const Merge& /*decision*/) {
+  assert(!"this model has no replicas to merge");
+}
+void Models::attract(const Attract& /*decision*/) {
+  assert(!"this model has no replicas to attract");
+}
+void Models::apply(const Apply& /*decision*/, const Step& /*step*/) {
+  assert(!"this model has no gradients to apply");
+}
+
+std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoice& strategy) {
+  switch (strategy.strategy->sharing) {
+    case Sharing::single:
+      return make_single_model(setup);
+    case Sharing::in_place:
+      return make_shared_model(setup, false);
+    case Sharing::shared:
+      return make_shared_model(setup, strategy.values.is("writeback", "overwrite"));
+    case Sharing::replicas:
+      return make_replica_models(setup);
+    case Sharing::gradients:
+      return make_gradient_model(setup);
+  }
+  return nullptr;
+}
+
+Training training_of_worker(const Training& training, std::size_t worker) {
+  Training own = training;
+  own.seed += worker * 0x9E3779B97F4A7C15U;
+  return own;
+}
+
+}  // namespace evener

@@ -1,0 +1,61 @@
+// The parameters that workers train: one replica, one shared model, a replica each, or gradients of
+// one model. Chosen by the strategy; both runtimes use the same arithmetic.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "evener/data/dataset.h"
+#include "evener/device/device.h"
+#include "evener/policy/catalogue.h"
+#include "evener/runtime/task.h"
+
+namespace evener {
+
+class Models {
+ public:
+  virtual ~Models() = default;
+
+  // A task in three parts, called by its worker: copy in, compute, write back. `compute` returns
+  // the loss summed over the task's rows.
+  virtual void begin(const Task& /*task*/) {}
+  virtual double compute(const Task& task) = 0;
+  virtual void end(const Task& /*task*/) {}
+
+  // Called while every worker is idle.
+  virtual void merge(const Merge& decision);
+  virtual void attract(const Attract& decision);
+  virtual void apply(const Apply& decision, const Step& step);
+  virtual std::vector<double> norms() { return {}; }
+  virtual void lose(int /*worker*/) {}
+  /// After evaluator() or give(): replicas are what they must be when training goes on.
+  virtual void resume() {}
+
+  /// A replica that holds the global model, to predict with until resume().
+  virtual Replica& evaluator() = 0;
+  /// The global model: vector 0, then optimizer state, as Replica's of the same name.
+  virtual FloatBuffer take(int vector) = 0;
+  virtual void give(int vector, FloatBuffer values) = 0;
+
+  /// Bytes of the parameters, what a copy moves.
+  virtual std::size_t bytes() const = 0;
+};
+
+struct ModelSetup {
+  Network network;
+  Training training;
+  const Dataset* data = nullptr;
+  std::vector<Device*> devices;  // one a worker
+};
+std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoice& strategy);
+
+// One file each.
+std::unique_ptr<Models> make_single_model(const ModelSetup& setup);
+std::unique_ptr<Models> make_shared_model(const ModelSetup& setup, bool overwrites);
+std::unique_ptr<Models> make_replica_models(const ModelSetup& setup);
+std::unique_ptr<Models> make_gradient_model(const ModelSetup& setup);
+
+/// Worker 0 draws the same dropout masks as a single device would; the others their own.
+Training training_of_worker(const Training& training, std::size_t worker);
+
+}  // namespace evener

@@ -1,0 +1,41 @@
+#include <utility>
+
+#include "evener/runtime/models.h"
+
+namespace evener {
+
+namespace {
+
+/// One worker, whose replica is the model: nothing is kept twice.
+class SingleModel final : public Models {
+ public:
+  explicit SingleModel(const ModelSetup& setup)
+      : data_(setup.data),
+        replica_(setup.devices.front()->make_replica(setup.network, setup.training)),
+        bytes_(layout_of(setup.network).size * sizeof(float)) {}
+
+  double compute(const Task& task) override {
+    double sum = 0;
+    for (const auto& [slice, step] : task.parts) {
+      sum += replica_->step({data_, slice.rows}, step) * static_cast<double>(slice.rows.size());
+    }
+    return sum;
+  }
+  Replica& evaluator() override { return *replica_; }
+  FloatBuffer take(int vector) override { return replica_->take(vector); }
+  void give(int vector, FloatBuffer values) override { replica_->give(vector, std::move(values)); }
+  std::size_t bytes() const override { return bytes_; }
+
+ private:
+  const Dataset* data_;
+  std::unique_ptr<Replica> replica_;
+  std::size_t bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Models> make_single_model(const ModelSetup& setup) {
+  return std::make_unique<SingleModel>(setup);
+}
+
+}  // namespace evener

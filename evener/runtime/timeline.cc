@@ -1,0 +1,98 @@
+#include "evener/runtime/timeline.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace evener {
+
+namespace {
+
+// A trace is for looking at: beyond this many entries only the totals go on.
+constexpr std::size_t kMostEntries = 100'000;
+
+const char* work_name(Work work) {
+  switch (work) {
+    case Work::local:
+      return "step";
+    case Work::in_place:
+      return "steps in place";
+    case Work::copied:
+      return "step on a copy";
+    case Work::gradient:
+      return "gradient";
+  }
+  return "?";
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20) out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+void Timeline::keep(const TimelineEntry& entry) {
+  if (entries_.size() < kMostEntries) {
+    entries_.push_back(entry);
+  } else {
+    truncated_ = true;
+  }
+}
+
+void Timeline::add_task(const Task& task, const Spent& spent, std::uint64_t staleness) {
+  WorkerTotals& totals = totals_[static_cast<std::size_t>(task.worker)];
+  totals.updates += task.parts.size();
+  totals.rows += task.rows();
+  totals.compute += spent.compute;
+  totals.transfer += spent.transfer;
+  totals.staleness_sum += static_cast<double>(staleness);
+  totals.staleness_max = std::max(totals.staleness_max, staleness);
+  totals.last_batch = task.parts.front().slice.rows.size();
+  keep({task.worker, task.work, task.rows(), totals.last_batch, task.parts.size(), staleness,
+        spent.begin, spent.end, spent.transfer});
+}
+
+void Timeline::add_merge(Seconds begin, Seconds end) {
+  ++merges_;
+  merge_seconds_ += end - begin;
+  keep({-1, Work::local, 0, 0, 0, 0, begin, end, 0});
+}
+
+std::string Timeline::trace_json() const {
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  const auto thread_name = [&](std::size_t thread, const std::string& name) {
+    text +=
+        fmt::format(R"({{"ph":"M","pid":1,"tid":{},"name":"thread_name","args":{{"name":"{}"}}}},)",
+                    thread, escaped(name));
+    text += '\n';
+  };
+  text += R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"evener"}})";
+  text += ",\n";
+  thread_name(0, "merges");
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    thread_name(i + 1, fmt::format("{} {}", i, names_[i]));
+  }
+  constexpr double kMicro = 1e6;
+  for (const auto& e : entries_) {
+    if (e.worker < 0) {
+      text +=
+          fmt::format(R"({{"ph":"X","pid":1,"tid":0,"name":"merge","ts":{:.3f},"dur":{:.3f}}},)",
+                      e.begin * kMicro, (e.end - e.begin) * kMicro);
+    } else {
+      text += fmt::format(
+          R"({{"ph":"X","pid":1,"tid":{},"name":"{}","ts":{:.3f},"dur":{:.3f},"args":{{"rows":{},"batch":{},"staleness":{}}}}},)",
+          e.worker + 1, work_name(e.work), e.begin * kMicro, (e.end - e.begin) * kMicro, e.rows,
+          e.batch, e.staleness);
+    }
+    text += '\n';
+  }
+  text.erase(text.size() - 2);  // the last comma
+  return text + "\n]}\n";
+}
+
+}  // namespace evener

@@ -1,0 +1,63 @@
+// Who did what when: every task and merge of a run, for traces, utilization and batch sizes over
+// time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evener/core/time.h"
+#include "evener/runtime/task.h"
+
+namespace evener {
+
+struct TimelineEntry {
+  int worker = -1;  // -1: all, a merge
+  Work work = Work::local;
+  std::size_t rows = 0;   // of the task
+  std::size_t batch = 0;  // rows of one step
+  std::size_t steps = 0;
+  std::uint64_t staleness = 0;  // updates of the shared model between assignment and end
+  Seconds begin = 0, end = 0, transfer = 0;
+};
+
+/// What one worker did in a run.
+struct WorkerTotals {
+  std::uint64_t updates = 0, rows = 0;
+  Seconds compute = 0, transfer = 0;
+  double staleness_sum = 0;
+  std::uint64_t staleness_max = 0;
+  std::size_t last_batch = 0;
+};
+
+class Timeline {
+ public:
+  explicit Timeline(std::vector<std::string> workers)
+      : names_(std::move(workers)), totals_(names_.size()) {}
+
+  void add_task(const Task& task, const Spent& spent, std::uint64_t staleness);
+  void add_merge(Seconds begin, Seconds end);
+
+  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<WorkerTotals>& totals() const { return totals_; }
+  const std::vector<TimelineEntry>& entries() const { return entries_; }
+  std::uint64_t merges() const { return merges_; }
+  Seconds merge_seconds() const { return merge_seconds_; }
+  bool truncated() const { return truncated_; }
+
+  /// In the trace-event format that Perfetto and chrome://tracing open.
+  std::string trace_json() const;
+
+ private:
+  void keep(const TimelineEntry& entry);
+
+  std::vector<std::string> names_;
+  std::vector<WorkerTotals> totals_;
+  std::vector<TimelineEntry> entries_;
+  std::uint64_t merges_ = 0;
+  Seconds merge_seconds_ = 0;
+  bool truncated_ = false;
+};
+
+}  // namespace evener

@@ -1,0 +1,121 @@
+#include "evener/runtime/virtual_time.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace evener {
+
+namespace {
+
+class VirtualTime final : public Stage {
+ public:
+  VirtualTime(Models& models, const Dataset& data, const VirtualTimeOptions& options)
+      : models_(models), data_(data), merge_bandwidth_(options.merge_bandwidth) {
+    for (std::size_t i = 0; i < options.devices.size(); ++i) {
+      paces_.emplace_back(options.devices[i], options.seed, i);
+    }
+  }
+
+  Seconds now() const override { return now_; }
+
+  void start(Task task) override {
+    SimulatedPace& pace = paces_[static_cast<std::size_t>(task.worker)];
+    Arrival arrival;
+    Spent& spent = arrival.spent;
+    spent.begin = now_;
+    // Parts run side by side: the longest counts.
+    std::size_t nonzeros = 0;
+    for (const auto& part : task.parts) {
+      const std::size_t own = nonzeros_of(part.slice);
+      spent.compute = std::max(spent.compute, pace.compute(now_, part.slice.rows.size(), own));
+      nonzeros += own;
+    }
+    constexpr std::size_t kNonzeroBytes = 8;
+    spent.transfer = pace.transfer(nonzeros * kNonzeroBytes);
+    if (task.work == Work::copied) spent.transfer += 2 * pace.transfer(models_.bytes());
+    spent.end = now_ + spent.compute + spent.transfer;
+    const Seconds fails_at = pace.model().fails_at;
+    if (fails_at > 0 && spent.end > fails_at) {
+      arrival.failure = "lost, as the cluster file says";
+      spent.end = std::max(now_, fails_at);
+    } else {
+      models_.begin(task);
+    }
+    arrival.task = std::move(task);
+    const Seconds end = arrival.spent.end;
+    pending_.emplace(std::pair(end, ++started_), std::move(arrival));
+  }
+
+  Arrival next() override {
+    auto node = pending_.extract(pending_.begin());
+    now_ = node.key().first;
+    Arrival arrival = std::move(node.mapped());
+    if (arrival.failure.empty()) {
+      arrival.loss_sum = models_.compute(arrival.task);
+      models_.end(arrival.task);
+    }
+    return arrival;
+  }
+
+  /// Replicas go to the host and back over their links side by side, the host reads them all.
+  void pass_merge() override {
+    Seconds longest = 0;
+    for (const auto& pace : paces_) longest = std::max(longest, 2 * pace.transfer(models_.bytes()));
+    const auto read = static_cast<double>(models_.bytes() * (paces_.size() + 1));
+    now_ += longest + read / merge_bandwidth_;
+  }
+
+ private:
+  std::size_t nonzeros_of(const Slice& slice) const {
+    std::size_t sum = 0;
+    const auto& offsets = data_.features.offsets;
+    for (const std::uint32_t row : slice.rows) sum += offsets[row + 1] - offsets[row];
+    return sum;
+  }
+
+  Models& models_;
+  const Dataset& data_;
+  double merge_bandwidth_;
+  std::vector<SimulatedPace> paces_;
+  Seconds now_ = 0;
+  std::uint64_t started_ = 0;
+  /// By end; the order of starts decides between equal ends.
+  std::map<std::pair<Seconds, std::uint64_t>, Arrival> pending_;
+};
+
+class SimulatedDevice final : public Device {
+ public:
+  explicit SimulatedDevice(const DeviceModel& model)
+      : model_(model), device_(make_device("cpu:1")) {}
+
+  std::string name() const override { return model_.name; }
+  std::unique_ptr<Replica> make_replica(const Network& network, const Training& training) override {
+    return device_->make_replica(network, training);
+  }
+  std::vector<std::unique_ptr<Replica>> make_in_place(const Network& network,
+                                                      const Training& training,
+                                                      std::span<FloatBuffer> shared) override {
+    if (!model_.in_place) return {};
+    return device_->make_in_place(network, training, shared);
+  }
+  int in_place_threads() const override { return model_.in_place ? model_.threads : 0; }
+
+ private:
+  DeviceModel model_;
+  std::unique_ptr<Device> device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> make_virtual_time(Models& models, const Dataset& data,
+                                         const VirtualTimeOptions& options) {
+  return std::make_unique<VirtualTime>(models, data, options);
+}
+
+std::unique_ptr<Device> make_simulated_device(const DeviceModel& model) {
+  return std::make_unique<SimulatedDevice>(model);
+}
+
+}  // namespace evener

@@ -1,0 +1,31 @@
+// The virtual-time stage: the same arithmetic on real data, one event at a time, with a clock
+// computed from device models. Deterministic to the bit for a seed, whatever machine it runs on.
+//
+// What a worker on its own replica or copy computes it computes from what it held when it started.
+// An in-place worker's steps are done at the end of their time, one after the other, on the model
+// as it is then: Hogwild in which no write is lost.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "evener/device/device.h"
+#include "evener/runtime/device_model.h"
+#include "evener/runtime/models.h"
+#include "evener/runtime/stage.h"
+
+namespace evener {
+
+struct VirtualTimeOptions {
+  std::vector<DeviceModel> devices;  // one a worker
+  double merge_bandwidth = 1e10;     // bytes a second that the host reads while it merges
+  std::uint64_t seed = 1;
+};
+
+std::unique_ptr<Stage> make_virtual_time(Models& models, const Dataset& data,
+                                         const VirtualTimeOptions& options);
+
+/// A device for `models` in virtual time: computes on one thread of this machine.
+std::unique_ptr<Device> make_simulated_device(const DeviceModel& model);
+
+}  // namespace evener

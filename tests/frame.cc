@@ -1,0 +1,1 @@
+// Only so that the frameworks have something to be compiled with.

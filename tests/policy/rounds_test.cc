@@ -1,0 +1,96 @@
+#include "tests/policy/toy.h"
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace evener {
+namespace {
+
+std::unique_ptr<Policy> make(const std::string& text, int workers, std::size_t batch) {
+  const auto choice = parse_strategy(text);
+  PolicyConfig config;
+  config.workers = workers;
+  config.batch = batch;
+  config.values = choice.values;
+  auto policy = choice.strategy->make(config);
+  for (int i = 0; i < workers; ++i) policy->on(Joined{i, {"card", false, 1, 0}});
+  return policy;
+}
+
+TEST(Sync, OneUpdateFromEqualPartsOfEachBatch) {
+  const auto policy = make("sync", 2, 256);
+  const Assign first{0, 128, 1, 1, Work::gradient}, second{1, 128, 1, 1, Work::gradient};
+  EXPECT_EQ(policy->on(EpochBegan{0, 1000}), (Decisions{first, second}));
+  EXPECT_TRUE(policy->on(Finished{1, 128, 0.1}).empty()) << "the fast wait for the slow";
+  EXPECT_EQ(policy->on(Finished{0, 128, 0.4}), (Decisions{Apply{{0.5, 0.5}}, first, second}));
+}
+
+TEST(Sync, TheLastPartsOfAnEpochWeighByTheirRows) {
+  const auto policy = make("sync", 2, 256);
+  policy->on(EpochBegan{0, 160});
+  policy->on(Finished{0, 128, 0.1});
+  const Decisions decisions = policy->on(Finished{1, 32, 0.1});
+  EXPECT_EQ(std::get<Apply>(decisions[0]), (Apply{{0.8, 0.2}}));
+  EXPECT_TRUE(policy->on(Dry{0}).empty());
+  EXPECT_TRUE(policy->on(Dry{1}).empty());
+  EXPECT_TRUE(policy->on(EpochEnded{}).empty()) << "nothing is left to apply";
+}
+
+TEST(Sync, ALostWorkerIsNotWaitedFor) {
+  const auto policy = make("sync", 2, 256);
+  policy->on(EpochBegan{0, 1000});
+  policy->on(Finished{0, 128, 0.1});
+  EXPECT_EQ(policy->on(Lost{1, 128}),
+            (Decisions{Apply{{1, 0}}, Assign{0, 128, 1, 1, Work::gradient}}));
+}
+
+TEST(Elastic, PullsEveryPeriodSteps) {
+  const auto policy = make("elastic:period=2", 3, 64);
+  const auto go = [](int worker) { return Decision{Assign{worker, 64, 1, 1, Work::local}}; };
+  EXPECT_EQ(policy->on(EpochBegan{0, 10000}), (Decisions{go(0), go(1), go(2)}));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(policy->on(Finished{i, 64, 0.1}), Decisions{go(i)});
+  EXPECT_TRUE(policy->on(Finished{0, 64, 0.1}).empty());
+  EXPECT_TRUE(policy->on(Finished{1, 64, 0.1}).empty());
+  const Decisions end = policy->on(Finished{2, 64, 0.1});
+  ASSERT_EQ(end.size(), 4U);
+  EXPECT_EQ(std::get<Attract>(end[0]).pull, 0.9 / 3);
+  EXPECT_EQ(std::get<Attract>(end[0]).momentum, 0);
+}
+
+TEST(Sma, AveragesAfterEveryStepWithMomentum) {
+  Toy toy("sma", {replica_worker(1e-4), replica_worker(1e-4)}, 64);
+  EXPECT_TRUE(toy.epoch(1280));
+  EXPECT_EQ(toy.attracts, std::vector<Attract>(10, Attract{0.5, 0.9}));
+  Toy released("sma:preset=released", {replica_worker(1e-4), replica_worker(1e-4)}, 64);
+  EXPECT_TRUE(released.epoch(128));
+  EXPECT_EQ(released.attracts, (std::vector{Attract{0.5, 0.9}}));
+}
+
+RC_GTEST_PROP(Rounds, EveryRowIsTrainedOnceAndMergesFindAllIdle, ()) {
+  const std::string strategy = *rc::gen::element<std::string>("sync", "elastic", "sma");
+  const int count = *rc::gen::inRange(1, 6);
+  std::vector<ToyWorker> workers;
+  for (int i = 0; i < count; ++i) {
+    workers.push_back(replica_worker(*rc::gen::inRange(1, 100) * 1e-5));
+    workers.back().jitter = 0.5;
+    if (*rc::gen::inRange(0, 4) == 0) workers.back().lost_at = *rc::gen::inRange(1, 100) * 1e-3;
+    if (*rc::gen::inRange(0, 4) == 0) workers.back().joins_at = *rc::gen::inRange(1, 50) * 1e-3;
+  }
+  workers[0].joins_at = 0;
+  Toy toy(strategy, workers, static_cast<std::size_t>(*rc::gen::inRange(1, 300)),
+          *rc::gen::arbitrary<std::uint64_t>());
+  const auto rows = static_cast<std::size_t>(*rc::gen::inRange(1, 20'000));
+  for (int epoch = 0; epoch < 2 && toy.anybody(); ++epoch) {
+    RC_ASSERT(toy.epoch(rows) || !toy.anybody());
+    if (toy.anybody()) RC_ASSERT(toy.trained == rows);
+  }
+  RC_ASSERT(toy.legal);
+  RC_ASSERT(toy.all_idle_at_merges);
+  for (const auto& apply : toy.applies) {
+    double sum = 0;
+    for (const double weight : apply.weights) sum += weight;
+    RC_ASSERT(std::abs(sum - 1) < 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace evener

@@ -1,0 +1,187 @@
+// Workers without arithmetic: they take time by a formula and nothing else. Runs a policy the way
+// a runtime does and keeps the books that tests look at.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <vector>
+
+#include "evener/core/random.h"
+#include "evener/policy/catalogue.h"
+
+namespace evener {
+
+struct ToyWorker {
+  WorkerTraits traits;
+  double fixed = 0.001, per_row = 0.001;
+  double jitter = 0;
+  double lost_at = 0;   // 0: never
+  double joins_at = 0;  // 0: from the start
+};
+
+struct ToyTask {
+  Assign assign;
+  std::size_t rows = 0;
+  double start = 0, end = 0;
+};
+
+class Toy {
+ public:
+  Toy(const std::string& strategy, std::vector<ToyWorker> workers, std::size_t batch = 64,
+      std::uint64_t seed = 1)
+      : choice_(parse_strategy(strategy)), workers_(std::move(workers)), random_(seed) {
+    PolicyConfig config;
+    config.workers = static_cast<int>(workers_.size());
+    config.batch = batch;
+    config.values = choice_.values;
+    policy_ = choice_.strategy->make(config);
+    updates.resize(workers_.size());
+    busy_.resize(workers_.size());
+    present_.resize(workers_.size());
+    unmerged_.resize(workers_.size());
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      if (workers_[i].joins_at == 0) join(i);
+    }
+  }
+
+  /// Trains one epoch of `rows` rows; false: everybody was lost, or it never ended.
+  bool epoch(std::size_t rows) {
+    left_ = rows;
+    trained = 0;
+    tell(EpochBegan{number_++, rows});
+    for (int guard = 0; guard < 1'000'000; ++guard) {
+      join_late();
+      if (under_way_.empty()) break;
+      const auto task =
+          std::min_element(under_way_.begin(), under_way_.end(), [](auto& a, auto& b) {
+            return a.end < b.end || (a.end == b.end && a.assign.worker < b.assign.worker);
+          });
+      const ToyTask done = *task;
+      under_way_.erase(task);
+      now = std::max(now, done.end);
+      const auto worker = static_cast<std::size_t>(done.assign.worker);
+      busy_[worker] = false;
+      if (workers_[worker].lost_at > 0 && now >= workers_[worker].lost_at) {
+        lose(worker, done.rows);
+        continue;
+      }
+      trained += done.rows;
+      if (done.assign.work == Work::local) unmerged_[worker] += done.rows;
+      updates[worker] += static_cast<std::size_t>(done.assign.parts);
+      last_batch[done.assign.worker] = done.assign.rows;
+      tasks.push_back(done);
+      tell(Finished{done.assign.worker, done.rows, done.end - done.start});
+    }
+    if (!under_way_.empty()) return false;
+    tell(EpochEnded{});
+    return left_ == 0;
+  }
+
+  bool anybody() const { return std::count(present_.begin(), present_.end(), true) > 0; }
+
+  double now = 0;
+  std::size_t trained = 0;                // in this epoch, less what was lost with replicas
+  std::vector<std::size_t> updates;       // by worker, of the whole run
+  std::map<int, std::size_t> last_batch;  // rows of a worker's last step
+  std::vector<ToyTask> tasks;
+  std::vector<Merge> merges;
+  std::vector<Attract> attracts;
+  std::vector<Apply> applies;
+  std::function<void(const Decision&, Toy&)> on_decision;  // looks at every one
+  std::vector<double> norms;                               // that Measure answers; empty: tiny ones
+
+ private:
+  void join(std::size_t i) {
+    present_[i] = true;
+    tell(Joined{static_cast<int>(i), workers_[i].traits});
+  }
+  void join_late() {
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      ToyWorker& worker = workers_[i];
+      if (worker.joins_at > 0 && !present_[i] && now >= worker.joins_at &&
+          !(worker.lost_at > 0 && now >= worker.lost_at)) {
+        join(i);
+      }
+    }
+  }
+  void lose(std::size_t i, std::size_t rows) {
+    present_[i] = false;
+    const std::size_t back = rows + unmerged_[i];
+    trained -= unmerged_[i];
+    unmerged_[i] = 0;
+    left_ += back;
+    tell(Lost{static_cast<int>(i), back});
+  }
+
+  void tell(const Event& event) {
+    events_.push(event);
+    if (telling_) return;
+    telling_ = true;
+    while (!events_.empty()) {
+      const Event next = events_.front();
+      events_.pop();
+      for (const auto& decision : policy_->on(next)) {
+        if (on_decision) on_decision(decision, *this);
+        act(decision);
+      }
+    }
+    telling_ = false;
+  }
+
+  void act(const Decision& decision) {
+    if (const auto* assign = std::get_if<Assign>(&decision)) return start(*assign);
+    if (std::holds_alternative<Measure>(decision)) {
+      tell(Measured{norms.empty() ? std::vector<double>(workers_.size(), 1e-9) : norms});
+      return;
+    }
+    all_idle_at_merges = all_idle_at_merges && under_way_.empty();
+    if (const auto* merge = std::get_if<Merge>(&decision)) merges.push_back(*merge);
+    if (const auto* attract = std::get_if<Attract>(&decision)) attracts.push_back(*attract);
+    if (const auto* apply = std::get_if<Apply>(&decision)) applies.push_back(*apply);
+    for (auto& rows : unmerged_) rows = 0;
+  }
+
+  void start(const Assign& assign) {
+    const auto worker = static_cast<std::size_t>(assign.worker);
+    legal = legal && present_[worker] && !busy_[worker] && assign.rows > 0;
+    const std::size_t rows = std::min(left_, assign.rows * static_cast<std::size_t>(assign.parts));
+    if (rows == 0) {
+      events_.push(Dry{assign.worker});
+      return;
+    }
+    left_ -= rows;
+    busy_[worker] = true;
+    const ToyWorker& model = workers_[worker];
+    const double noise = 1 + model.jitter * (2 * random_.uniform() - 1);
+    const double share = static_cast<double>(rows) / assign.parts;
+    under_way_.push_back({assign, rows, now, now + noise * (model.fixed + model.per_row * share)});
+  }
+
+ public:
+  bool legal = true;  // only idle workers that are there were given something
+  bool all_idle_at_merges = true;
+
+ private:
+  StrategyChoice choice_;
+  std::vector<ToyWorker> workers_;
+  std::unique_ptr<Policy> policy_;
+  Random random_;
+  std::vector<char> busy_, present_;
+  std::vector<std::size_t> unmerged_;
+  std::vector<ToyTask> under_way_;
+  std::queue<Event> events_;
+  bool telling_ = false;
+  std::size_t left_ = 0;
+  std::uint64_t number_ = 0;
+};
+
+inline ToyWorker replica_worker(double per_row, double fixed = 0.001) {
+  return {{"replica", false, 1, 0}, fixed, per_row};
+}
+inline ToyWorker cpu_worker(int threads, double per_row) {
+  return {{"cpu", true, threads, 0}, 0.0001, per_row};
+}
+
+}  // namespace evener

@@ -1,0 +1,229 @@
+// Strategies on real replicas, in both runtimes.
+#include <cmath>
+
+#include "tests/runtime/fakes.h"
+#include <gtest/gtest.h>
+
+#include "evener/nn/initialise.h"
+
+namespace evener {
+namespace {
+
+struct Setting {
+  std::string strategy;
+  std::vector<std::string> devices{"cpu:1"};
+  std::vector<DeviceModel> models{};  // not empty: virtual time
+  Optimizer optimizer = Optimizer::adam;
+  std::size_t batch = 16;
+  std::uint32_t epochs = 2;
+  float dropout = 0.2F;
+  std::uint64_t seed = 1;
+};
+
+struct Trained {
+  std::vector<float> parameters;
+  double loss = 0;      // mean of the last epoch
+  Seconds seconds = 0;  // on the engine's clock
+  std::vector<WorkerTotals> workers;
+};
+
+Trained trained(const Dataset& data, const Setting& setting) {
+  EngineSetup setup;
+  setup.network.features = data.feature_count;
+  setup.network.labels = data.label_count;
+  setup.network.hidden = {8};
+  setup.training.optimizer = setting.optimizer;
+  setup.training.dropout = setting.dropout;
+  setup.plan.data = &data;
+  setup.plan.schedule.learning_rate = setting.optimizer == Optimizer::adam ? 0.01F : 0.3F;
+  setup.plan.seed = setting.seed;
+  setup.strategy = parse_strategy(setting.strategy);
+  setup.batch = setting.batch;
+  if (setting.models.empty()) {
+    for (const auto& device : setting.devices) setup.devices.push_back(make_device(device));
+  } else {
+    setup.virtual_time.emplace();
+    setup.virtual_time->devices = setting.models;
+    setup.virtual_time->seed = setting.seed;
+  }
+  const Network network = setup.network;
+  const int vectors = 1 + state_vectors(setting.optimizer);
+  Engine engine(std::move(setup));
+  FloatBuffer start(layout_of(network).size);
+  initialise(network, 5, start.span());
+  engine.models().give(0, std::move(start));
+  for (int v = 1; v < vectors; ++v) engine.models().give(v, FloatBuffer(layout_of(network).size));
+  Trained result;
+  Position position;
+  for (std::uint32_t epoch = 0; epoch < setting.epochs; ++epoch) {
+    EXPECT_TRUE(engine.run_epoch(position, go_on));
+    result.loss = position.loss_sum / static_cast<double>(data.rows());
+    position = {position.step, epoch + 1, 0, 0};
+  }
+  const FloatBuffer end = engine.models().take(0);
+  result.parameters.assign(end.data(), end.data() + end.size());
+  result.seconds = engine.now();
+  result.workers = engine.timeline().totals();
+  return result;
+}
+
+DeviceModel model(double per_row, bool in_place = false, int threads = 1) {
+  DeviceModel device;
+  device.name = "model";
+  device.fixed = 1e-3;
+  device.per_row = per_row;
+  device.in_place = in_place;
+  device.threads = threads;
+  return device;
+}
+
+class SingleWorker : public testing::TestWithParam<std::string> {};
+
+TEST_P(SingleWorker, EqualsSequentialBitForBitInBothRuntimes) {
+  const Dataset data = small_data(300);
+  for (const auto optimizer : {Optimizer::sgd, Optimizer::momentum, Optimizer::adam}) {
+    Setting plain{.strategy = "sequential"};
+    plain.optimizer = optimizer;
+    const auto expected = trained(data, plain).parameters;
+    Setting setting = plain;
+    setting.strategy = GetParam();
+    EXPECT_EQ(trained(data, setting).parameters, expected) << to_string(optimizer);
+    setting.models = {model(1e-4, true)};
+    EXPECT_EQ(trained(data, setting).parameters, expected) << to_string(optimizer) << " virtual";
+    setting.models = {model(1e-4, false)};
+    if (GetParam().starts_with("hogwild")) continue;  // takes CPUs only
+    EXPECT_EQ(trained(data, setting).parameters, expected) << to_string(optimizer) << " on a card";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, SingleWorker,
+    testing::Values("sequential", "hogwild:cpu-batch=16",
+                    "hogbatch:cpu-batch=16:accelerator-batch=16",
+                    "hogbatch:cpu-batch=16:accelerator-batch=16:writeback=overwrite",
+                    "adaptive-hogbatch:cpu-batch=16:accelerator-batch=16:accelerator-min=1", "sync",
+                    "adaptive-sgd:gamma=0:mega-batch=3"),
+    [](const auto& instance) {
+      std::string name;
+      for (const char c : instance.param) name += std::isalnum(c) != 0 ? c : '_';
+      return name;
+    });
+
+TEST(Sync, TwoWorkersDoWhatOneDoesWithTheWholeBatch) {
+  const Dataset data = small_data(320);
+  for (const auto optimizer : {Optimizer::sgd, Optimizer::adam}) {
+    Setting one{.strategy = "sequential"};
+    one.optimizer = optimizer;
+    one.dropout = 0;
+    Setting two = one;
+    two.strategy = "sync";
+    two.devices = {"cpu:1", "cpu:1"};
+    const auto expected = trained(data, one).parameters;
+    const auto actual = trained(data, two).parameters;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(actual[i], expected[i], 2e-4) << i << " " << to_string(optimizer);
+    }
+  }
+}
+
+class AnyStrategy : public testing::TestWithParam<std::string> {};
+
+TEST_P(AnyStrategy, LearnsOnTwoThreadsForReal) {
+  const Dataset data = small_data(600);
+  Setting setting{.strategy = GetParam()};
+  setting.devices = {"cpu:1", "cpu:2"};
+  setting.epochs = 1;
+  const double first = trained(data, setting).loss;
+  setting.epochs = 6;
+  EXPECT_LT(trained(data, setting).loss, first);
+}
+
+TEST_P(AnyStrategy, VirtualTimeIsDeterministicToTheBit) {
+  const Dataset data = small_data(400);
+  Setting setting{.strategy = GetParam()};
+  setting.models = {model(1e-3, true, 3), model(1e-4, GetParam() == "hogwild"), model(3e-4, true)};
+  setting.models[1].jitter = 0.2;
+  setting.models[2].burst_every = 0.05;
+  setting.models[2].burst_seconds = 0.02;
+  const Trained first = trained(data, setting), second = trained(data, setting);
+  EXPECT_EQ(first.parameters, second.parameters);
+  EXPECT_EQ(first.seconds, second.seconds);
+  setting.seed = 2;
+  EXPECT_NE(trained(data, setting).parameters, first.parameters);
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, AnyStrategy,
+                         testing::Values("hogwild", "hogbatch:cpu-batch=8:accelerator-batch=32",
+                                         "adaptive-hogbatch:cpu-batch=8:accelerator-batch=64",
+                                         "sync", "elastic:period=3", "sma",
+                                         "adaptive-sgd:mega-batch=5:gamma=0.5"),
+                         [](const auto& instance) {
+                           std::string name = instance.param.substr(0, instance.param.find(':'));
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(VirtualTime, ASecondEqualDeviceHalvesTheTime) {
+  const Dataset data = small_data(1600);
+  Setting setting{.strategy = "adaptive-sgd:mega-batch=20"};
+  setting.models = {model(1e-3)};
+  const double alone = trained(data, setting).seconds;
+  setting.models.push_back(model(1e-3));
+  const double together = trained(data, setting).seconds;
+  EXPECT_GT(alone / together, 1.8);
+  EXPECT_LT(alone / together, 2.05);
+}
+
+TEST(VirtualTime, TheSlowHoldUpSyncAndNotAdaptiveSgd) {
+  const Dataset data = small_data(1600);
+  Setting setting{.strategy = "sync"};
+  setting.models = {model(1e-3), model(4e-3)};
+  const double sync = trained(data, setting).seconds;
+  setting.strategy = "adaptive-sgd:mega-batch=10";
+  const double adaptive = trained(data, setting).seconds;
+  EXPECT_GT(sync / adaptive, 1.5);
+}
+
+TEST(VirtualTime, ADeviceThatFailsIsReplacedByTheOthers) {
+  const Dataset data = small_data(800);
+  Setting setting{.strategy = "adaptive-sgd:mega-batch=5"};
+  setting.models = {model(1e-3), model(1e-3)};
+  setting.models[1].fails_at = 0.2;
+  const Trained result = trained(data, setting);
+  EXPECT_GE(result.workers[0].rows, 1200U);
+  EXPECT_LT(result.workers[1].rows, 400U);
+}
+
+TEST(Hogbatch, OverwritingLosesWhatOthersDidMeanwhileAndDeltasDoNot) {
+  // The accelerator's steps take long, the CPU does many in between.
+  const Dataset data = small_data(600);
+  Setting setting{.strategy = "hogbatch:cpu-batch=4:accelerator-batch=64"};
+  setting.optimizer = Optimizer::sgd;
+  setting.dropout = 0;
+  setting.models = {model(1e-4, true), model(2e-3)};
+  const double delta = trained(data, setting).loss;
+  setting.strategy += ":writeback=overwrite";
+  const double overwrite = trained(data, setting).loss;
+  EXPECT_LT(delta, overwrite);
+}
+
+TEST(Links, ASlowLinkCostsACopyEachWay) {
+  const Dataset data = small_data(64);
+  Setting setting{.strategy = "hogbatch:accelerator-batch=64"};
+  setting.epochs = 1;
+  setting.models = {model(1e-4)};
+  const double without = trained(data, setting).seconds;
+  setting.models[0].bandwidth = 1e6;
+  setting.models[0].latency = 1e-3;
+  const double with = trained(data, setting).seconds;
+  Network network;
+  network.features = data.feature_count;
+  network.labels = data.label_count;
+  network.hidden = {8};
+  const double bytes = 4.0 * static_cast<double>(layout_of(network).size);
+  const double rows = 8.0 * static_cast<double>(data.features.nonzeros());
+  EXPECT_NEAR(with - without, 3e-3 + (2 * bytes + rows) / 1e6, 1e-9);
+}
+
+}  // namespace
+}  // namespace evener
