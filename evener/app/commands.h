@@ -24,6 +24,8 @@ void add_dataset(CLI::App& app, Shell& shell);
 void add_convert(CLI::App& app, Shell& shell);
 void add_info(CLI::App& app, Shell& shell);
 void add_strategies(CLI::App& app, Shell& shell);
+void add_compare(CLI::App& app, Shell& shell);
+void add_profile(CLI::App& app, Shell& shell);
 void add_simulate(CLI::App& app, Shell& shell);
 void add_options(CLI::App& app, Shell& shell);
 

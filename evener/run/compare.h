@@ -24,8 +24,8 @@ struct CurvePoint {
 /// A worker at one of about a hundred moments of a run.
 struct WorkerPoint {
   double seconds = 0;
-  double batch = 0;    // mean rows of a step since the moment before
-  double updates = 0;  // so far
+  double batch = 0;                  // mean rows of a step since the moment before
+  double updates = 0;                // so far
   double compute = 0, transfer = 0;  // shares of the time since the moment before
 };
 

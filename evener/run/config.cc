@@ -33,7 +33,7 @@ std::string value_text(const toml::node& node, const std::string& where) {
 }
 
 std::string toml_value(const OptionInfo& info, const std::string& text) {
-  switch (info.kind) {
+  switch (text == "auto" ? OptionKind::text : info.kind) {
     case OptionKind::flag:
     case OptionKind::integer:
       return text;

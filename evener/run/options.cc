@@ -40,6 +40,23 @@ OptionInfo by_place(OptionInfo info) {
   return info;
 }
 
+/// `auto` beside the option's own values, kept as `value`.
+template <class V>
+OptionInfo or_auto(OptionInfo info, V T::*member, V value) {
+  info.range = "auto, " + info.range;
+  info.get = [get = info.get, member, value](const T& options) {
+    return options.*member == value ? std::string("auto") : get(options);
+  };
+  info.set = [set = info.set, member, value](T& options, const std::string& text) {
+    if (text == "auto") {
+      options.*member = value;
+    } else {
+      set(options, text);
+    }
+  };
+  return info;
+}
+
 std::vector<OptionInfo> data_options() {
   return {
       by_place(path_option(
@@ -70,8 +87,11 @@ std::vector<OptionInfo> data_options() {
 
 std::vector<OptionInfo> network_options() {
   return {
-      shaping(list_option({"hidden", "units", "width of each hidden layer, input side first"},
-                          &T::hidden)),
+      shaping(or_auto(list_option({"hidden", "units",
+                                   "width of each hidden layer, input side first; auto: one of "
+                                   "512, or of 256 where there are 30000 rows or more"},
+                                  &T::hidden),
+                      &T::hidden, {kAutoWidth})),
       shaping(choice_option({"activation", "", "of the hidden layers"}, &T::activation,
                             {"relu", "sigmoid", "tanh"})),
       shaping(
@@ -106,8 +126,11 @@ std::vector<OptionInfo> optimizer_options() {
                   &T::epsilon, kPositive),
       real_option({"l2", "", "L2 penalty on weights"}, &T::l2, kNotNegative),
       real_option({"clip", "", "largest length of a gradient row; 0: off"}, &T::clip, kNotNegative),
-      real_option({"dropout", "of the units", "hidden units dropped in each step"}, &T::dropout,
-                  kBelowOne),
+      or_auto(real_option({"dropout", "of the units",
+                           "hidden units dropped in each step; auto: 0.5, or 0.4 where the widest "
+                           "layer has less than 512 units"},
+                          &T::dropout, kBelowOne),
+              &T::dropout, kAutoDropout),
       real_option({"input-dropout", "of the features", "non-zero features dropped in each step"},
                   &T::input_dropout, kBelowOne),
   };
@@ -125,7 +148,7 @@ std::vector<OptionInfo> schedule_options() {
                      "cut batches by rows, or so that each holds about as many non-zeros (nnz)"},
                     &T::balance, {"rows", "nnz"}),
       integer_option({"epochs", "epochs",
-                      "passes over the training data; 0: about 800 updates, 6 to 40 epochs"},
+                      "passes over the training data; 0: about 800 updates, 9 to 40 epochs"},
                      &T::epochs, 0, kMany),
       real_option({"warmup-epochs", "epochs", "the learning rate rises linearly for so long"},
                   &T::warmup_epochs, kNotNegative),

@@ -18,6 +18,10 @@
 
 namespace evener {
 
+/// What is left to the recipe (recipe.h), where 0 is a value of its own.
+inline constexpr std::uint32_t kAutoWidth = 0;
+inline constexpr double kAutoDropout = -1;
+
 /// Plain values; what they mean, their units and ranges are in the table. Choices are kept as the
 /// user writes them and checked when they are set.
 struct TrainOptions {
@@ -31,7 +35,7 @@ struct TrainOptions {
   std::string cache_dir;
   int read_threads = 0;
 
-  std::vector<std::uint32_t> hidden{512};
+  std::vector<std::uint32_t> hidden{kAutoWidth};
   std::string activation = "relu";
   std::string loss = "auto";
   std::string input = "auto";
@@ -45,7 +49,7 @@ struct TrainOptions {
   double l2 = 0;
   double clip = 0;
   bool prior_bias = true;
-  double dropout = 0.5;
+  double dropout = kAutoDropout;
   double input_dropout = 0;
   std::uint32_t global_batch_size = 256;
   std::uint32_t batch_size_per_device = 0;

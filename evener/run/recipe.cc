@@ -33,7 +33,7 @@ double learning_rate_for(const TrainOptions& options) {
 // Small sets need more passes: about so many updates, within bounds that keep the smallest from
 // being learnt by heart and give the largest time to settle.
 constexpr double kUpdates = 800;
-constexpr double kFewestEpochs = 6;
+constexpr double kFewestEpochs = 9;
 constexpr double kMostEpochs = 40;
 
 std::uint32_t epochs_for(const TrainOptions& options, std::size_t rows) {
@@ -42,10 +42,26 @@ std::uint32_t epochs_for(const TrainOptions& options, std::size_t rows) {
       std::clamp(std::ceil(kUpdates / updates), kFewestEpochs, kMostEpochs));
 }
 
+// Many rows can fill a narrow layer, and every unit costs as many multiplications as there are
+// labels; few rows are what wide layers with much dropout are for.
+constexpr std::size_t kManyRows = 30'000;
+constexpr std::uint32_t kWide = 512;
+
+std::vector<std::uint32_t> hidden_for(std::size_t rows) {
+  return {rows >= kManyRows ? kWide / 2 : kWide};
+}
+
+double dropout_for(const TrainOptions& options) {
+  const auto widest = std::max_element(options.hidden.begin(), options.hidden.end());
+  return widest == options.hidden.end() || *widest >= kWide ? 0.5 : 0.4;
+}
+
 }  // namespace
 
 TrainOptions with_recipe(TrainOptions options, const TrainingData& data) {
   if (options.loss == "auto") options.loss = loss_for(data.train);
+  if (options.hidden == std::vector{kAutoWidth}) options.hidden = hidden_for(data.row_count());
+  if (options.dropout == kAutoDropout) options.dropout = dropout_for(options);
   if (options.learning_rate == 0) options.learning_rate = learning_rate_for(options);
   if (options.epochs == 0) options.epochs = epochs_for(options, data.row_count());
   return options;
@@ -56,6 +72,8 @@ TrainOptions with_earlier_recipe(TrainOptions options, const OptionTexts& earlie
     find_train_option(name).set(options, earlier.at(name));
   };
   if (options.loss == "auto") take("loss");
+  if (options.hidden == std::vector{kAutoWidth}) take("hidden");
+  if (options.dropout == kAutoDropout) take("dropout");
   if (options.learning_rate == 0) take("learning-rate");
   if (options.epochs == 0) take("epochs");
   return options;

@@ -1,5 +1,6 @@
 #include "evener/run/train.h"
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -10,11 +11,11 @@
 #include "evener/core/error.h"
 #include "evener/core/file.h"
 #include "evener/data/names.h"
-#include "evener/nn/initialise.h"
 #include "evener/run/config.h"
 #include "evener/run/data.h"
 #include "evener/run/recipe.h"
 #include "evener/run/run_directory.h"
+#include "evener/run/start.h"
 #include "evener/run/trainer.h"
 
 namespace evener {
@@ -23,27 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Above this share of non-zeros the dense first layer is the faster one.
-constexpr double kDenseShare = 0.25;
 // Kept beside the options in a checkpoint: a run can only go on with the data it began with.
 constexpr const char* kRowsKey = "data rows";
-
-Network network_of(const TrainOptions& options, const Dataset& data) {
-  Network network;
-  network.features = data.feature_count;
-  network.hidden = options.hidden;
-  network.labels = data.label_count;
-  network.activation = parse_activation(options.activation);
-  network.loss = parse_loss(options.loss);
-  const double share = static_cast<double>(data.features.nonzeros()) /
-                       (static_cast<double>(data.rows()) * data.feature_count);
-  if (options.input != "auto") {
-    network.input = parse_input(options.input);
-  } else {
-    network.input = share > kDenseShare ? Input::dense : Input::sparse;
-  }
-  return network;
-}
 
 Checkpoint fresh_start(const TrainOptions& options, const TrainingData& data, Reporter& reporter) {
   Checkpoint start;
@@ -59,12 +41,8 @@ Checkpoint fresh_start(const TrainOptions& options, const TrainingData& data, Re
     if (!warning.empty()) reporter.warn(warning);
   }
   model.inverse_propensity = data.inverse_propensity;
-  const std::size_t size = layout_of(model.network).size;
-  model.parameters = FloatBuffer(size);
-  initialise(model.network, options.seed, model.parameters.span());
-  if (options.prior_bias) {
-    start_from_frequencies(model.network, data.train.labels, data.rows, model.parameters.span());
-  }
+  model.parameters = initial_parameters(model.network, options, data);
+  const std::size_t size = model.parameters.size();
   const int vectors = state_vectors(parse_optimizer(options.optimizer));
   for (int i = 0; i < vectors; ++i) start.state.emplace_back(size);
   return start;
@@ -186,6 +164,19 @@ TrainOptions resolve_options(const OptionTexts& given, const std::string& config
   }
   check_options(options);
   return options;
+}
+
+std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds) {
+  const double total = std::max(seconds, 1e-9);
+  std::vector<WorkerResult> results;
+  for (std::size_t i = 0; i < timeline.names().size(); ++i) {
+    const WorkerTotals& totals = timeline.totals()[i];
+    const auto tasks = static_cast<double>(std::max<std::uint64_t>(totals.tasks, 1));
+    results.push_back({timeline.names()[i], totals.updates, totals.rows, totals.last_batch,
+                       totals.compute / total, totals.transfer / total,
+                       totals.staleness_sum / tasks});
+  }
+  return results;
 }
 
 TrainResult train(const TrainOptions& given, const RunContext& context) {

@@ -11,6 +11,7 @@
 #include "evener/run/devices.h"
 #include "evener/run/options.h"
 #include "evener/run/reporter.h"
+#include "evener/runtime/timeline.h"
 
 namespace evener {
 
@@ -38,6 +39,8 @@ struct WorkerResult {
   double compute = 0, transfer = 0;  // shares of the time; the rest it waited
   double staleness = 0;  // mean number of updates by others between a task's start and end
 };
+
+std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds);
 
 struct TrainResult {
   std::string directory;

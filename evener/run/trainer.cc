@@ -10,22 +10,13 @@
 #include "evener/core/error.h"
 #include "evener/core/file.h"
 #include "evener/run/evaluate.h"
+#include "evener/run/start.h"
 
 namespace evener {
 
 namespace {
 
 constexpr std::size_t kStepRecordsPerEpoch = 20;
-
-EpochPlan plan_of(const TrainOptions& options, const TrainingData& data) {
-  EpochPlan plan;
-  plan.data = &data.train;
-  plan.rows = data.rows;
-  plan.balance = balance_of(options);
-  plan.schedule = schedule_of(options);
-  plan.seed = options.seed;
-  return plan;
-}
 
 /// Of the process so far, as the system counts it.
 std::int64_t peak_memory() {
@@ -59,13 +50,7 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
   position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum};
   if (data_.evaluation) best_by_ = options_.early_stop == "none" ? "p@1" : options_.early_stop;
 
-  EngineSetup setup;
-  setup.network = current_.model.network;
-  setup.training = training_of(options_);
-  setup.plan = plan_of(options_, data_);
-  setup.strategy = parse_strategy(strategy_of(options_));
-  setup.batch = options_.global_batch_size;
-  setup.batch_per_device = options_.batch_size_per_device;
+  EngineSetup setup = engine_setup(options_, data_, current_.model.network);
   setup.devices = std::move(devices.devices);
   setup.speeds = std::move(devices.speeds);
   setup.virtual_time = std::move(devices.virtual_time);
@@ -289,7 +274,7 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   result.metrics = metrics_;
   result.best_by = best_by_;
   result.strategy = engine_->strategy().text();
-  result.workers = worker_results();
+  result.workers = worker_results(engine_->timeline(), step_seconds_);
   write_trace();
   auto fields = metric_fields(metrics_);
   fields.insert(fields.begin(), {"ended", ended});
@@ -297,20 +282,6 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   reporter_.record({"end", position_.step, seconds(), std::move(fields)});
   reporter_.flush();
   return result;
-}
-
-std::vector<WorkerResult> Trainer::worker_results() const {
-  const Timeline& timeline = engine_->timeline();
-  const double total = std::max(step_seconds_, 1e-9);
-  std::vector<WorkerResult> results;
-  for (std::size_t i = 0; i < timeline.names().size(); ++i) {
-    const WorkerTotals& totals = timeline.totals()[i];
-    const auto updates = static_cast<double>(std::max<std::uint64_t>(totals.updates, 1));
-    results.push_back({timeline.names()[i], totals.updates, totals.rows, totals.last_batch,
-                       totals.compute / total, totals.transfer / total,
-                       totals.staleness_sum / updates});
-  }
-  return results;
 }
 
 /// Who did what when, for Perfetto.

@@ -58,7 +58,6 @@ class Trainer {
     return seconds_before_ + (engine_->is_virtual() ? engine_->now() : clock_.elapsed());
   }
   double step_clock() const { return engine_->is_virtual() ? engine_->now() : clock_.elapsed(); }
-  std::vector<WorkerResult> worker_results() const;
   void write_trace();
   ProgressState display_state() const;
 

@@ -142,7 +142,9 @@ void Coordinator::settle(Arrival arrival) {
     throw DivergedError(
         fmt::format("the loss of step {} is not finite", task.parts.front().step.number));
   }
-  timeline_.add_task(task, arrival.spent, version_ - task.version);
+  // On a replica of its own a worker misses nothing but the next merge.
+  const bool shared = task.work == Work::in_place || task.work == Work::copied;
+  timeline_.add_task(task, arrival.spent, shared ? version_ - task.version : 0);
   version_ += task.parts.size();
   position_->loss_sum += arrival.loss_sum;
   position_->next_row = rows_->next_row();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "evener/device/cpu/cpu_device.h"
 #include "evener/runtime/wall_clock.h"
 
 namespace evener {
@@ -31,7 +32,12 @@ std::vector<WorkerTraits> traits_of(const EngineSetup& setup) {
 }
 
 std::unique_ptr<Models> models_of(const EngineSetup& setup) {
-  ModelSetup models{setup.network, setup.training, setup.plan.data, {}};
+  ModelSetup models;
+  models.network = setup.network;
+  models.training = setup.training;
+  models.data = setup.plan.data;
+  // In virtual time the machine may be busy with other simulations.
+  if (!setup.virtual_time) models.merge_threads = cpu::available_cores();
   for (const auto& device : setup.devices) models.devices.push_back(device.get());
   return make_models(models, setup.strategy);
 }

@@ -2,7 +2,6 @@
 // one update is made from their weighted sum.
 #include <utility>
 
-#include "evener/device/cpu/cpu_device.h"
 #include "evener/device/cpu/kernels.h"
 #include "evener/runtime/merge_walk.h"
 #include "evener/runtime/models.h"
@@ -30,7 +29,7 @@ class GradientModel final : public Models {
       : setup_(setup),
         size_(layout_of(setup.network).size),
         sum_(size_),
-        walk_(setup.network, layout_of(setup.network), cpu::available_cores()),
+        walk_(setup.network, layout_of(setup.network), setup.merge_threads),
         touched_(feature_rows()) {
     const int vectors = 1 + state_vectors(setup.training.optimizer);
     for (int v = 0; v < vectors; ++v) global_.emplace_back(size_);

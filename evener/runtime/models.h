@@ -46,6 +46,7 @@ struct ModelSetup {
   Training training;
   const Dataset* data = nullptr;
   std::vector<Device*> devices;  // one a worker
+  int merge_threads = 1;         // that merges may use while the workers are idle
 };
 std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoice& strategy);
 

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "evener/device/cpu/cpu_device.h"
 #include "evener/device/cpu/kernels.h"
 #include "evener/runtime/merge_walk.h"
 #include "evener/runtime/models.h"
@@ -28,7 +27,7 @@ class ReplicaModels final : public Models {
         layout_(layout_of(setup.network)),
         sparse_(setup.network.sparse_input()),
         global_(layout_.size),
-        walk_(setup.network, layout_, cpu::available_cores()),
+        walk_(setup.network, layout_, setup.merge_threads),
         recent_(feature_rows(setup.network)),
         ever_(feature_rows(setup.network)) {
     for (std::size_t i = 0; i < setup.devices.size(); ++i) {

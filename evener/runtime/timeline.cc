@@ -46,6 +46,7 @@ void Timeline::keep(const TimelineEntry& entry) {
 
 void Timeline::add_task(const Task& task, const Spent& spent, std::uint64_t staleness) {
   WorkerTotals& totals = totals_[static_cast<std::size_t>(task.worker)];
+  ++totals.tasks;
   totals.updates += task.parts.size();
   totals.rows += task.rows();
   totals.compute += spent.compute;

@@ -24,7 +24,7 @@ struct TimelineEntry {
 
 /// What one worker did in a run.
 struct WorkerTotals {
-  std::uint64_t updates = 0, rows = 0;
+  std::uint64_t tasks = 0, updates = 0, rows = 0;
   Seconds compute = 0, transfer = 0;
   double staleness_sum = 0;
   std::uint64_t staleness_max = 0;

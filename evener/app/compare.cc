@@ -1,0 +1,168 @@
+// evener compare
+#include "evener/run/compare.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "evener/app/commands.h"
+#include "evener/app/output.h"
+#include "evener/app/signals.h"
+#include "evener/app/train_options.h"
+#include "evener/core/error.h"
+#include "evener/core/file.h"
+#include "evener/core/nearest.h"
+#include "evener/run/cluster_file.h"
+
+namespace evener {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  evener compare data/ --strategies sync,adaptive-sgd --devices cpu:1,cpu:1 "
+    "--emulate 1=x0.25\n"
+    "  evener compare data/ --strategies sync,elastic:period=5,adaptive-sgd:gamma=0 \\\n"
+    "      --virtual docs/examples/cluster.toml --target p@1=0.7 --tune lr -o comparison\n\n"
+    "Every strategy gets the same data in the same order, the same start and the same epochs.\n"
+    "Options of train hold for all of them.";
+
+struct Wish {
+  GivenOptions given;
+  std::string strategies = "sync,elastic,sma,adaptive-sgd";
+  std::string target, cluster, tune;
+  std::string grid = "0.3,1,3";
+  std::uint32_t seeds = 5;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    if (comma > at) parts.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
+}
+
+double parse_number(const std::string& text, const std::string& option) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end) {
+    throw UsageError(fmt::format("{}: '{}' is not a number", option, text));
+  }
+  return value;
+}
+
+CompareOptions compare_options(const Wish& wish) {
+  CompareOptions options;
+  options.strategies = split(wish.strategies);
+  if (options.strategies.empty()) throw UsageError("--strategies: names none");
+  options.seeds = wish.seeds;
+  if (!wish.target.empty()) {
+    const std::size_t equals = wish.target.find('=');
+    options.metric = wish.target.substr(0, equals);
+    const auto& metrics = find_train_option("early-stop").choices;
+    if (options.metric == "none" ||
+        std::count(metrics.begin(), metrics.end(), options.metric) == 0) {
+      throw UsageError(fmt::format("--target: unknown metric '{}'{}", options.metric,
+                                   did_you_mean(options.metric, metrics)));
+    }
+    if (equals != std::string::npos) {
+      options.target = parse_number(wish.target.substr(equals + 1), "--target");
+    }
+  }
+  if (!wish.tune.empty()) {
+    for (const auto& factor : split(wish.grid)) {
+      options.grid.push_back(parse_number(factor, "--grid"));
+      if (!(options.grid.back() > 0)) throw UsageError("--grid: factors are above 0");
+    }
+  }
+  return options;
+}
+
+void write_results(const Comparison& comparison, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const char* name, const std::string& text) {
+    write_atomically(folder + "/" + name, std::as_bytes(std::span(text)));
+  };
+  write("comparison.json", comparison_json(comparison));
+  write("comparison.csv", comparison_csv(comparison));
+  write("report.html", comparison_html(comparison));
+}
+
+void run(const Wish& wish, Shell& shell) {
+  const CompareOptions options = compare_options(wish);
+  RunContext context;
+  if (!wish.cluster.empty()) {
+    for (const char* name : {"devices", "emulate"}) {
+      if (wish.given.texts.count(name) > 0) {
+        throw UsageError(std::string("--") + name +
+                         ": with --virtual the devices are those of the cluster file");
+      }
+    }
+    context.virtual_time = read_cluster(wish.cluster);
+  }
+  const TrainOptions train = resolve_options(wish.given.texts, wish.given.config);
+  context.cache_directory = shell.environment.cache_directory;
+  context.automatic_device = shell.environment.automatic_device;
+  context.interrupted = caught_signal;
+  catch_signals();
+  const auto progress = [&](const std::string& line) {
+    if (!train.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+  };
+  std::optional<Comparison> comparison;
+  try {
+    comparison = compare(train, options, context, progress);
+  } catch (const Error&) {
+    if (caught_signal() == 0) throw;
+    std::fprintf(stderr, "evener: interrupted; a comparison cannot be resumed\n");
+    shell.exit_code = 128 + caught_signal();
+    return;
+  }
+  const std::string folder = train.output.empty() ? "comparison" : train.output;
+  write_results(*comparison, folder);
+  print(train.json
+            ? comparison_json(*comparison)
+            : comparison_text(*comparison) +
+                  fmt::format("written: {0}/report.html, {0}/comparison.json and .csv\n", folder));
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Shell& shell) {
+  auto* command = app.add_subcommand("compare", "strategies against each other on your data");
+  command->footer(kExamples);
+  auto wish = std::make_shared<Wish>();
+  const auto group = "Comparison";
+  command->add_option("--strategies", wish->strategies, "names, each with :option=value parts")
+      ->type_name("A,B,...")
+      ->capture_default_str()
+      ->group(group);
+  command
+      ->add_option("--target", wish->target,
+                   "metric=value that a run has to reach, as p@1=0.7; without a value: nearly "
+                   "what the worst strategy reaches")
+      ->group(group);
+  command->add_option("--virtual", wish->cluster, "in virtual time, on the devices of this file")
+      ->type_name("FILE")
+      ->group(group);
+  command->add_option("--seeds", wish->seeds, "runs of each strategy")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->group(group);
+  command->add_option("--tune", wish->tune, "lr: the learning rate of each strategy, over --grid")
+      ->check(CLI::IsMember({"lr"}))
+      ->group(group);
+  command->add_option("--grid", wish->grid, "factors of --learning-rate to tune over")
+      ->capture_default_str()
+      ->group(group);
+  add_train_options(*command, wish->given);
+  command->callback([wish, &shell] { run(*wish, shell); });
+}
+
+}  // namespace evener

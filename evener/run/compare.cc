@@ -1,0 +1,329 @@
+#include "evener/run/compare.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+#include "evener/core/team.h"
+#include "evener/device/cpu/cpu_device.h"
+#include "evener/run/data.h"
+#include "evener/run/evaluate.h"
+#include "evener/run/recipe.h"
+#include "evener/run/start.h"
+
+namespace evener {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMoments = 100;  // of a worker's series
+
+/// One run that is to be done.
+struct Job {
+  std::size_t strategy;
+  double learning_rate;
+  std::uint64_t seed;
+  ComparedRun result;
+};
+
+class Interrupted : public Error {
+ public:
+  explicit Interrupted(int number) : Error("interrupted"), signal(number) {}
+  int signal;
+};
+
+class Comparer {
+ public:
+  Comparer(const TrainOptions& train, const CompareOptions& options, const RunContext& context,
+           const std::function<void(const std::string&)>& progress)
+      : options_(options), context_(context), progress_(progress) {
+    const Warn warn = [&](const std::string& text) { progress(text); };
+    TrainOptions base = train;
+    base.strategy = "sync";  // each run has its own
+    data_ = open_training_data(base, context.cache_directory, warn);
+    if (!data_.evaluation) {
+      throw UsageError(
+          "evener compare needs something to evaluate on: --test or "
+          "--validation-share");
+    }
+    train_ = with_recipe(base, data_);
+    comparison_.data = train.data;
+    comparison_.metric = options.metric;
+    comparison_.larger_is_better = larger_is_better(options.metric);
+    comparison_.virtual_time = context.virtual_time.has_value();
+    comparison_.epochs = train_.epochs;
+    for (const auto& text : options.strategies) {
+      comparison_.strategies.push_back({parse_strategy(text).text(), train_.learning_rate, {}, {}});
+    }
+  }
+
+  Comparison compare() {
+    check_first();
+    if (!options_.grid.empty()) tune();
+    std::vector<Job> jobs;
+    for (std::uint64_t i = 0; i < options_.seeds; ++i) {  // interleaved: all strategies, then again
+      for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
+        jobs.push_back({s, comparison_.strategies[s].learning_rate, train_.seed + i, {}});
+      }
+    }
+    run(jobs);
+    for (auto& job : jobs) {
+      comparison_.strategies[job.strategy].runs.push_back(std::move(job.result));
+    }
+    comparison_.target = options_.target ? *options_.target : easiest_target();
+    for (auto& strategy : comparison_.strategies) {
+      for (auto& run : strategy.runs) run.seconds_to_target = time_to(run, comparison_.target);
+    }
+    return std::move(comparison_);
+  }
+
+ private:
+  /// What fits neither the devices nor the strategy is refused before anything is trained.
+  void check_first() {
+    for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
+      TrainOptions options = train_;
+      options.strategy = comparison_.strategies[s].strategy;
+      const auto engine = make_engine(options, train_.seed);
+      comparison_.devices = engine->timeline().names();
+    }
+  }
+
+  std::unique_ptr<Engine> make_engine(const TrainOptions& options, std::uint64_t seed) const {
+    EngineSetup setup = engine_setup(options, data_, network_of(options, data_.train));
+    if (context_.virtual_time) {
+      setup.virtual_time = context_.virtual_time;
+      setup.virtual_time->seed = seed;
+    } else {
+      RunDevices devices =
+          open_devices(options.devices == "auto" ? context_.automatic_device : options.devices,
+                       options.emulate, context_.make_device);
+      setup.devices = std::move(devices.devices);
+      setup.speeds = std::move(devices.speeds);
+    }
+    return std::make_unique<Engine>(std::move(setup));
+  }
+
+  /// Every factor of the grid for every strategy, with the first seed; the best quality decides,
+  /// and between equals the earlier.
+  void tune() {
+    std::vector<Job> jobs;
+    for (const double factor : options_.grid) {
+      for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
+        jobs.push_back({s, train_.learning_rate * factor, train_.seed, {}});
+      }
+    }
+    run(jobs);
+    for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
+      ComparedStrategy& strategy = comparison_.strategies[s];
+      const Job* best = nullptr;
+      for (const auto& job : jobs) {
+        if (job.strategy != s) continue;
+        strategy.tuning[job.learning_rate] = job.result.best_quality;
+        if (best == nullptr || sooner(job.result, best->result)) best = &job;
+      }
+      strategy.learning_rate = best->learning_rate;
+    }
+  }
+
+  bool sooner(const ComparedRun& a, const ComparedRun& b) const {
+    if (a.diverged != b.diverged) return b.diverged;
+    if (options_.target) {
+      const double first = time_to(a, *options_.target).value_or(kNever);
+      const double second = time_to(b, *options_.target).value_or(kNever);
+      if (first != second) return first < second;
+    }
+    return better(a.best_quality, b.best_quality);
+  }
+
+  bool better(double a, double b) const { return comparison_.larger_is_better ? a > b : a < b; }
+
+  std::optional<double> time_to(const ComparedRun& run, double target) const {
+    for (const auto& point : run.curve) {
+      if (!better(target, point.quality)) return point.seconds;
+    }
+    return std::nullopt;
+  }
+
+  /// What even the worst median run nearly got to, so that all can be compared.
+  double easiest_target() const {
+    double worst = comparison_.larger_is_better ? kNever : -kNever;
+    for (const auto& strategy : comparison_.strategies) {
+      std::vector<double> best;
+      for (const auto& run : strategy.runs) best.push_back(run.best_quality);
+      std::sort(best.begin(), best.end());
+      const double median = best[best.size() / 2];
+      if (!better(median, worst)) worst = median;
+    }
+    return comparison_.larger_is_better ? 0.98 * worst : 1.02 * worst;
+  }
+
+  /// In virtual time one job a core; real devices get the machine for themselves.
+  void run(std::vector<Job>& jobs) {
+    Team team(context_.virtual_time
+                  ? std::min<int>(cpu::available_cores(), static_cast<int>(jobs.size()))
+                  : 1);
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> done{0};
+    std::mutex mutex;
+    team.run([&](int) {
+      for (std::size_t i = next++; i < jobs.size(); i = next++) {
+        run_one(jobs[i]);
+        const std::lock_guard lock(mutex);
+        const ComparedRun& result = jobs[i].result;
+        progress_(fmt::format("{}/{}  {} lr {:g} seed {}: {} {} in {:.1f} s{}", ++done, jobs.size(),
+                              comparison_.strategies[jobs[i].strategy].strategy,
+                              jobs[i].learning_rate, jobs[i].seed, metric_title(options_.metric),
+                              metric_text(options_.metric, result.best_quality), result.seconds,
+                              result.diverged ? " (diverged)" : ""));
+      }
+    });
+  }
+
+  void run_one(Job& job) {
+    TrainOptions options = train_;
+    options.strategy = comparison_.strategies[job.strategy].strategy;
+    options.learning_rate = job.learning_rate;
+    options.seed = job.seed;
+    const Network network = network_of(options, data_.train);
+    const auto engine = make_engine(options, job.seed);
+    Models& models = engine->models();
+    models.give(0, initial_parameters(network, options, data_));
+    const int vectors = state_vectors(training_of(options).optimizer);
+    for (int v = 1; v <= vectors; ++v) models.give(v, FloatBuffer(layout_of(network).size));
+    ComparedRun& run = job.result;
+    run.seed = job.seed;
+    run.best_quality = comparison_.larger_is_better ? -kNever : kNever;
+    Position position;
+    double seconds = 0;
+    try {
+      while (position.epoch < options.epochs) {
+        const double begin = engine->now();
+        engine->run_epoch(position, [this](const StepReport&) { return interrupted() == 0; });
+        if (interrupted() != 0) throw Interrupted(interrupted());
+        seconds += engine->now() - begin;
+        position.epoch += 1;
+        add_point(run, *engine, position, seconds);
+        position = {position.step, position.epoch, 0, 0};
+      }
+    } catch (const DivergedError&) {
+      run.diverged = true;
+    }
+    run.seconds = seconds;
+    const double rows =
+        static_cast<double>(data_.row_count()) * static_cast<double>(position.epoch);
+    run.samples_per_second = rows / std::max(seconds, 1e-9);
+    run.workers = worker_results(engine->timeline(), seconds);
+    run.series = series_of(engine->timeline());
+  }
+
+  int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }
+
+  void add_point(ComparedRun& run, Engine& engine, const Position& position, double seconds) const {
+    const auto predictions =
+        predict_all(engine.models().evaluator(), *data_.evaluation, kEvaluationTop);
+    const Metrics metrics = evaluate(*predictions, data_.evaluation->labels,
+                                     data_.train.label_count, data_.inverse_propensity);
+    const auto found = metrics.find(options_.metric);
+    if (found == metrics.end()) {
+      throw UsageError("--target " + options_.metric + ": this data has no such metric");
+    }
+    const double loss = position.loss_sum / static_cast<double>(data_.row_count());
+    if (!std::isfinite(found->second)) throw DivergedError("the evaluation is not finite");
+    run.curve.push_back({static_cast<double>(position.epoch), seconds, found->second, loss});
+    run.final_quality = found->second;
+    if (better(found->second, run.best_quality)) run.best_quality = found->second;
+  }
+
+  static std::vector<std::vector<WorkerPoint>> series_of(const Timeline& timeline) {
+    std::vector<std::vector<WorkerPoint>> series(timeline.names().size());
+    double end = 0;
+    for (const auto& entry : timeline.entries()) end = std::max(end, entry.end);
+    const double length = std::max(end, 1e-9) / kMoments;
+    struct Sums {
+      double rows = 0, steps = 0, compute = 0, transfer = 0;
+    };
+    std::vector<std::vector<Sums>> sums(series.size(), std::vector<Sums>(kMoments));
+    for (const auto& entry : timeline.entries()) {
+      if (entry.worker < 0) continue;
+      const auto moment = std::min(kMoments - 1, static_cast<std::size_t>(entry.end / length));
+      Sums& at = sums[static_cast<std::size_t>(entry.worker)][moment];
+      at.rows += static_cast<double>(entry.rows);
+      at.steps += static_cast<double>(entry.steps);
+      at.transfer += entry.transfer;
+      at.compute += entry.end - entry.begin - entry.transfer;
+    }
+    for (std::size_t worker = 0; worker < series.size(); ++worker) {
+      double updates = 0;
+      for (std::size_t moment = 0; moment < kMoments; ++moment) {
+        const Sums& at = sums[worker][moment];
+        if (at.steps == 0) continue;  // within a long task: the next moment tells
+        updates += at.steps;
+        series[worker].push_back({static_cast<double>(moment + 1) * length, at.rows / at.steps,
+                                  updates, std::min(1.0, at.compute / length),
+                                  std::min(1.0, at.transfer / length)});
+      }
+    }
+    return series;
+  }
+
+  const CompareOptions& options_;
+  const RunContext& context_;
+  const std::function<void(const std::string&)>& progress_;
+  TrainOptions train_;
+  TrainingData data_;
+  Comparison comparison_;
+};
+
+Spread spread(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  return {values[values.size() / 2], values.front(), values.back()};
+}
+
+}  // namespace
+
+std::size_t ComparedStrategy::reached() const {
+  return static_cast<std::size_t>(std::count_if(
+      runs.begin(), runs.end(), [](const auto& run) { return run.seconds_to_target.has_value(); }));
+}
+
+Spread ComparedStrategy::time_to_target() const {
+  std::vector<double> times;
+  for (const auto& run : runs) times.push_back(run.seconds_to_target.value_or(kNever));
+  return spread(times);
+}
+
+Spread ComparedStrategy::final_quality() const {
+  std::vector<double> values;
+  for (const auto& run : runs) values.push_back(run.final_quality);
+  return spread(values);
+}
+
+Spread ComparedStrategy::samples_per_second() const {
+  std::vector<double> values;
+  for (const auto& run : runs) values.push_back(run.samples_per_second);
+  return spread(values);
+}
+
+const ComparedStrategy& Comparison::recommended() const {
+  return *std::min_element(
+      strategies.begin(), strategies.end(), [this](const auto& a, const auto& b) {
+        const double first = a.time_to_target().median, second = b.time_to_target().median;
+        if (first != second) return first < second;
+        const double x = a.final_quality().median, y = b.final_quality().median;
+        return larger_is_better ? x > y : x < y;
+      });
+}
+
+Comparison compare(const TrainOptions& train, const CompareOptions& options,
+                   const RunContext& context,
+                   const std::function<void(const std::string&)>& progress) {
+  return Comparer(train, options, context, progress).compare();
+}
+
+}  // namespace evener

@@ -1,0 +1,20 @@
+// Where a run starts: the network that options and data make, and its first parameters.
+#pragma once
+
+#include "evener/core/buffer.h"
+#include "evener/nn/network.h"
+#include "evener/run/data.h"
+#include "evener/run/options.h"
+#include "evener/runtime/engine.h"
+
+namespace evener {
+
+Network network_of(const TrainOptions& options, const Dataset& data);
+FloatBuffer initial_parameters(const Network& network, const TrainOptions& options,
+                               const TrainingData& data);
+
+/// All but the devices.
+EngineSetup engine_setup(const TrainOptions& options, const TrainingData& data,
+                         const Network& network);
+
+}  // namespace evener
