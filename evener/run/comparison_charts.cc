@@ -20,7 +20,7 @@ struct Range {
   double low = kNever, high = -kNever;
 
   void add(double value) {
-    if (!std::isfinite(value)) return;
+    if (!is_showable(value)) return;
     low = std::min(low, value);
     high = std::max(high, value);
   }
@@ -35,11 +35,11 @@ std::size_t median_run(const ComparedStrategy& strategy, bool larger_is_better) 
     const ComparedRun& run = strategy.runs[i];
     const double quality = larger_is_better ? -run.final_quality : run.final_quality;
     return std::pair(run.seconds_to_target.value_or(kNever),
-                     std::isfinite(quality) ? quality : kNever);
+                     is_showable(quality) ? quality : kNever);
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
-  return order.empty() ? 0 : order[(order.size() - 1) / 2];
+  return order.empty() ? 0 : order[order.size() / 2];
 }
 
 std::string seconds_title(bool virtual_time) {
@@ -113,7 +113,7 @@ std::string worker_utilization(const ComparedRun& run, std::size_t i, const Char
   ChartBand transfer{"transfer", "transfer", {}, {}, {}};
   ChartBand waiting{"waiting", "waiting", {}, {}, {}};
   for (const WorkerPoint& point : run.series[i]) {
-    if (!std::isfinite(point.seconds)) continue;
+    if (!is_showable(point.seconds)) continue;
     const double computing = 100 * share(point.compute);
     const double moving = std::min(100 * share(point.transfer), 100 - computing);
     const auto add = [&](ChartBand& band, double low, double high) {
@@ -127,8 +127,12 @@ std::string worker_utilization(const ComparedRun& run, std::size_t i, const Char
   }
   Chart chart;
   chart.label = "Utilization of " + worker_name_text(run, i) + " over time";
-  chart.height = 130;
+  chart.height = 118;
   chart.x = x;
+  if (i + 1 < run.series.size()) {
+    chart.x.title.clear();  // the charts stand on top of each other: one title is enough
+    chart.height -= 16;
+  }
   chart.y = {worker_name_text(run, i) + ", % of time", 0, 100, {0, 50, 100}, false};
   chart.bands = {compute, transfer, waiting};
   return svg(chart);
@@ -163,26 +167,24 @@ std::string quality_chart(const Comparison& comparison) {
   chart.label = metric + " of each strategy over time";
   chart.lines = pale;
   chart.lines.insert(chart.lines.end(), bold.begin(), bold.end());
-  if (std::isfinite(comparison.target)) {
+  if (is_showable(comparison.target)) {
     chart.level = {scale * comparison.target,
                    "target " + quality_text(comparison, comparison.target)};
   }
   chart.y = linear_axis(metric + (in_percent ? " in %" : ""), scale * quality.low,
-                        scale * quality.high, 5, false);
+                        scale * quality.high, 8, false);
   // Drawn twice, because text that is shrunk with its picture cannot be read on a phone.
   std::string drawn;
   for (const bool wide : {true, false}) {
     chart.css_class = wide ? "wide" : "narrow";
-    chart.width = wide ? 940 : 380;
-    chart.height = wide ? 400 : 300;
+    chart.width = wide ? 940 : 350;
+    chart.height = wide ? 400 : 290;
     chart.x =
-        linear_axis(seconds_title(comparison.virtual_time), 0, seconds.high, wide ? 10 : 5, true);
+        linear_axis(seconds_title(comparison.virtual_time), 0, seconds.high, wide ? 10 : 4, true);
     drawn += svg(chart);
   }
-  return figure(metric +
-                    " over time: bold is the run with the median time to the target, pale are "
-                    "the other seeds",
-                drawn, legend);
+  return figure("Bold: the run with the median time to the target. Pale: the other seeds.", drawn,
+                legend);
 }
 
 std::string worker_charts(const ComparedStrategy& strategy, bool virtual_time) {

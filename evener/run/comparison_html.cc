@@ -36,7 +36,8 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; overflow-wrap:
 th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--rule); text-align: right;
   vertical-align: top; }
 thead th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
-th:first-child, th.name { text-align: left; min-width: 9rem; overflow-wrap: anywhere; }
+th:first-child, th.name { text-align: left; min-width: 8rem; overflow-wrap: anywhere; }
+th:first-child:not(.name) { min-width: 11.5rem; }
 tbody th { font-weight: 600; }
 td { white-space: nowrap; }
 td small, th small { display: block; color: var(--soft); font-weight: 400; }
@@ -47,9 +48,9 @@ td small, th small { display: block; color: var(--soft); font-weight: 400; }
 .note, footer { color: var(--soft); font-size: .9rem; }
 footer { margin-top: 2rem; border-top: 1px solid var(--rule); }
 figure { margin: .5rem 0; min-width: 0; }
-figcaption { font-size: .9rem; color: var(--soft); }
+figcaption { font-size: .9rem; color: var(--soft); margin-bottom: .3rem; }
 .charts { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); }
-.charts .chart { max-width: 27rem; }
+.charts .chart { max-width: 25rem; }
 .chart { display: block; width: 100%; height: auto; }
 .chart text { font: 11px system-ui, sans-serif; fill: var(--text); }
 .wide text { font-size: 12px; }
@@ -70,12 +71,13 @@ figcaption { font-size: .9rem; color: var(--soft); }
 .box { display: inline-block; width: 14px; height: 10px; }
 .s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); }
 .s4 { --c: var(--c4); } .s5 { --c: var(--c5); } .s6 { --c: var(--c6); }
-@media (max-width: 40rem) { .wide { display: none; } .narrow { display: block; } }
-@media print { body { max-width: none; padding: 0; font-size: 10pt; }
+@media (max-width: 40rem) { .wide { display: none; } .narrow { display: block; }
+  th, td { padding: .35rem; } th:first-child:not(.name) { min-width: 9.5rem; } }
+@media print { html { font-size: 10pt; } body { max-width: none; padding: 0; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  figure, tr, .advice { break-inside: avoid; } h2, h3, figcaption { break-after: avoid; }
+  figure, tr, .advice { break-inside: avoid; } h2, h3, figcaption, .note { break-after: avoid; }
   .scroll { overflow: visible; } table { font-size: 8pt; } th, td { padding: .2rem .3rem; }
-  .charts { grid-template-columns: repeat(3, 1fr); } .charts .chart text { font-size: 15px; } }
+  .charts { grid-template-columns: repeat(3, 1fr); } }
 )";
 
 std::string paragraph(const std::string& text) {
@@ -127,9 +129,9 @@ std::string introduction(const Comparison& comparison) {
 const ComparedStrategy* runner_up(const Comparison& comparison) {
   const ComparedStrategy* second = nullptr;
   for (const ComparedStrategy& strategy : comparison.strategies) {
-    if (&strategy == &comparison.recommended() || strategy.runs.empty()) continue;
+    if (&strategy == recommended_strategy(comparison) || strategy.runs.empty()) continue;
     const double time = strategy.time_to_target().median;
-    if (std::isfinite(time) && (second == nullptr || time < second->time_to_target().median)) {
+    if (is_showable(time) && (second == nullptr || time < second->time_to_target().median)) {
       second = &strategy;
     }
   }
@@ -152,28 +154,32 @@ std::string against_others(const Comparison& comparison, const Spread& time) {
 }
 
 std::string advice(const Comparison& comparison) {
-  const ComparedStrategy& best = comparison.recommended();
-  if (best.runs.empty()) return "";
+  const ComparedStrategy* recommended = recommended_strategy(comparison);
+  if (recommended == nullptr) {
+    return "<div class=\"advice\">\n" +
+           paragraph("None can be recommended: no strategy came to a result.") + "</div>\n";
+  }
+  const ComparedStrategy& best = *recommended;
   const Spread time = best.time_to_target();
   const Spread quality = best.final_quality();
   const std::string name = "<strong>" + escape_html(best.strategy) + "</strong>";
   std::string out;
-  if (std::isfinite(time.median)) {
+  if (is_showable(time.median)) {
     const std::string text = fmt::format(
-        " with learning rate {:.4g}: it reached {} in {}{} (median of {}; {} to {}; {} of {} got "
+        " with learning rate {}: it reached {} in {}{} (median of {}; {} to {}; {} of {} got "
         "there) and ended at {}. ",
-        best.learning_rate, target_text(comparison), seconds_text(time.median),
+        rate_text(best.learning_rate), target_text(comparison), seconds_text(time.median),
         comparison.virtual_time ? " of virtual time" : "", counted_text(best.runs.size(), "run"),
         seconds_text(time.low), seconds_text(time.high), best.reached(), best.runs.size(),
         quality_text(comparison, quality.median));
     out = "<p>Use " + name + escape_html(text + against_others(comparison, time)) + "</p>\n";
   } else {
     const std::string text = fmt::format(
-        ": it has the best final {}, {} (median of {}; {} to {}), with learning rate {:.4g}. More "
+        ": it has the best final {}, {} (median of {}; {} to {}), with learning rate {}. More "
         "epochs or a lower target would tell them apart by time.",
         metric_title(comparison.metric), quality_text(comparison, quality.median),
         counted_text(best.runs.size(), "run"), quality_text(comparison, quality.low),
-        quality_text(comparison, quality.high), best.learning_rate);
+        quality_text(comparison, quality.high), rate_text(best.learning_rate));
     out = paragraph("No strategy reached " + target_text(comparison) +
                     " in half of its runs, so times cannot decide.") +
           "<p>Use " + name + escape_html(text) + "</p>\n";

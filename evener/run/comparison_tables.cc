@@ -18,12 +18,14 @@ constexpr std::size_t kRatioWorkers = 4;  // more do not fit into a cell
 std::string grouped(double value) {
   std::string digits = fmt::format("{:.0f}", value);
   const std::size_t sign = digits.front() == '-' ? 1 : 0;
-  for (std::size_t end = digits.size(); end > sign + 3; end -= 3) digits.insert(end - 3, ",");
+  for (std::size_t end = digits.size(); end > sign + 3; end -= 3) {
+    digits.insert(digits.begin() + static_cast<std::ptrdiff_t>(end - 3), ',');
+  }
   return digits;
 }
 
 std::string percent(double share) {
-  return std::isfinite(share) ? fmt::format("{:.1f} %", 100 * share) : kNothing;
+  return is_showable(share) ? fmt::format("{:.1f} %", 100 * share) : kNothing;
 }
 
 std::string range_text(const std::string& low, const std::string& high) {
@@ -31,7 +33,8 @@ std::string range_text(const std::string& low, const std::string& high) {
 }
 
 std::string cell(const std::string& text, const std::string& below = "") {
-  const std::string small = below.empty() ? "" : "<small>" + escape_html(below) + "</small>";
+  const std::string small =
+      below.empty() || below == text ? "" : "<small>" + escape_html(below) + "</small>";
   return "<td>" + escape_html(text) + small + "</td>";
 }
 
@@ -39,7 +42,8 @@ std::string table(const std::string& title, const std::vector<std::string>& colu
                   const std::string& body) {
   std::string head;
   for (const std::string& column : columns) {
-    head += "<th scope=\"col\">" + escape_html(column) + "</th>";
+    const char* css_class = column == "Worker" ? " class=\"name\"" : "";
+    head += fmt::format("<th scope=\"col\"{}>{}</th>", css_class, escape_html(column));
   }
   return fmt::format(
       "<div class=\"scroll\"><table aria-label=\"{}\">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}"
@@ -80,7 +84,7 @@ std::string strategy_head(const ComparedStrategy& strategy, std::size_t style, b
 
 std::string strategy_row(const Comparison& comparison, std::size_t i) {
   const ComparedStrategy& strategy = comparison.strategies[i];
-  const bool recommended = &strategy == &comparison.recommended();
+  const bool recommended = &strategy == recommended_strategy(comparison);
   std::string out = recommended ? "<tr class=\"best\">" : "<tr>";
   out += strategy_head(strategy, i, recommended);
   if (strategy.runs.empty()) return out + "<td colspan=\"6\">no runs</td></tr>\n";
@@ -96,8 +100,7 @@ std::string strategy_row(const Comparison& comparison, std::size_t i) {
       range_text(quality_text(comparison, quality.low), quality_text(comparison, quality.high)));
   const Spread rate = strategy.samples_per_second();
   out += cell(number_text(rate.median), range_text(number_text(rate.low), number_text(rate.high)));
-  out += cell(std::isfinite(strategy.learning_rate) ? fmt::format("{:.4g}", strategy.learning_rate)
-                                                    : kNothing);
+  out += cell(rate_text(strategy.learning_rate));
   return out + cell(updates_ratio(strategy.runs.front())) + "</tr>\n";
 }
 
@@ -117,7 +120,7 @@ std::string worker_rows(const ComparedStrategy& strategy) {
     out += cell(grouped(static_cast<double>(worker.rows)));
     out += cell(grouped(static_cast<double>(worker.batch)));
     out += cell(percent(worker.compute)) + cell(percent(worker.transfer));
-    out += cell(percent(std::isfinite(worker.compute + worker.transfer)
+    out += cell(percent(is_showable(worker.compute + worker.transfer)
                             ? std::max(0.0, 1 - worker.compute - worker.transfer)
                             : NAN));
     out += cell(number_text(worker.staleness)) + "</tr>\n";
@@ -128,7 +131,7 @@ std::string worker_rows(const ComparedStrategy& strategy) {
 }  // namespace
 
 std::string number_text(double value) {
-  if (!std::isfinite(value)) return kNothing;
+  if (!is_showable(value)) return kNothing;
   const double size = std::abs(value);
   if (size >= 1e12 || (size > 0 && size < 0.01)) return fmt::format("{:.3g}", value);
   if (size >= 99.95) return grouped(value);
@@ -137,15 +140,19 @@ std::string number_text(double value) {
 
 std::string seconds_text(double seconds) {
   if (std::isinf(seconds)) return "never";
-  return number_text(seconds) + (std::isfinite(seconds) ? " s" : "");
+  return number_text(seconds) + (is_showable(seconds) ? " s" : "");
 }
 
 std::string quality_text(const Comparison& comparison, double quality) {
-  if (!std::isfinite(quality)) return kNothing;
+  if (!is_showable(quality)) return kNothing;
   if (comparison.metric != "loss") return metric_text(comparison.metric, quality) + " %";
   // A run that diverges may end with a loss of thirty digits.
   return std::abs(quality) >= 1e6 ? fmt::format("{:.3g}", quality)
                                   : metric_text(comparison.metric, quality);
+}
+
+std::string rate_text(double learning_rate) {
+  return is_showable(learning_rate) ? fmt::format("{:.4g}", learning_rate) : kNothing;
 }
 
 std::string counted_text(std::size_t count, const std::string& what) {
@@ -161,6 +168,14 @@ std::size_t diverged_runs(const ComparedStrategy& strategy) {
   const auto count = std::count_if(strategy.runs.begin(), strategy.runs.end(),
                                    [](const ComparedRun& run) { return run.diverged; });
   return static_cast<std::size_t>(count);
+}
+
+const ComparedStrategy* recommended_strategy(const Comparison& comparison) {
+  if (comparison.strategies.empty()) return nullptr;
+  const ComparedStrategy& best = comparison.recommended();
+  const bool any = !best.runs.empty() && (is_showable(best.time_to_target().median) ||
+                                          is_showable(best.final_quality().median));
+  return any ? &best : nullptr;
 }
 
 std::string strategy_table(const Comparison& comparison) {
@@ -193,7 +208,7 @@ std::string tuning_table(const Comparison& comparison) {
   }
   if (rates.empty()) return "";
   std::vector<std::string> columns = {"Learning rate"};
-  for (const double rate : rates) columns.push_back(fmt::format("{:.4g}", rate));
+  for (const double rate : rates) columns.push_back(rate_text(rate));
   std::string body;
   for (const ComparedStrategy& strategy : comparison.strategies) {
     body += "<tr><th scope=\"row\">" + escape_html(strategy.strategy) + "</th>";

@@ -12,13 +12,15 @@ namespace evener {
 namespace {
 
 constexpr double kLetter = 6.6;  // width of a digit at the style sheet's 11 px
-constexpr double kTop = 24, kBottom = 36, kRight = 12;
-constexpr std::size_t kMarkers = 7;  // on a line; more would hide its dashes
+constexpr double kTop = 24, kRight = 12;
+constexpr double kTickRoom = 20, kTitleRoom = 16;  // below
+constexpr std::size_t kMarkers = 7;                // on a line; more would hide its dashes
 constexpr double kMarkerRadius = 3.4;
 // Colours, dashes and markers go round with coprime periods, so that 140 lines look different.
 constexpr std::array<const char*, 4> kDashes = {"", "7 3", "2 3", "9 3 2 3"};
 constexpr std::size_t kShapes = 5;
 constexpr double kLeast = 1e-100;  // smaller is taken for zero
+constexpr double kMost = 1e100;
 
 /// Where on the page the values of the two axes are.
 class Frame {
@@ -28,7 +30,8 @@ class Frame {
         y_(chart.y),
         left_(left),
         width_(std::max(chart.width - left - kRight, 1.0)),
-        height_(std::max(chart.height - kTop - kBottom, 1.0)) {}
+        height_(std::max(chart.height - kTop - kTickRoom - (chart.x.title.empty() ? 0 : kTitleRoom),
+                         1.0)) {}
 
   double left() const { return left_; }
   double right() const { return left_ + width_; }
@@ -52,7 +55,7 @@ class Frame {
     double share = (value - axis.low) / (axis.high - axis.low);
     if (axis.logarithmic) share = std::log(value / axis.low) / std::log(axis.high / axis.low);
     // Far outside is outside; browsers draw nothing where coordinates are huge.
-    return std::isnan(share) || std::isinf(value) ? NAN : std::clamp(share, -20.0, 20.0);
+    return std::isnan(share) || !is_showable(value) ? NAN : std::clamp(share, -20.0, 20.0);
   }
 
   const ChartAxis& x_;
@@ -120,7 +123,9 @@ std::string axes(const Chart& chart, const Frame& frame, const std::vector<std::
     out += text_at(x, frame.bottom() + 16, "middle", x_texts[i]);
   }
   out += rule("axis", frame.left(), frame.bottom(), frame.right(), frame.bottom());
-  out += text_at(frame.right(), chart.height - 5, "end", chart.x.title);
+  if (!chart.x.title.empty()) {
+    out += text_at(frame.right(), chart.height - 5, "end", chart.x.title);
+  }
   // Not turned by a right angle: read more easily, and leaves the width to the curves.
   out += text_at(2, 12, "start", chart.y.title);
   return out;
@@ -172,12 +177,12 @@ std::string markers_of(const ChartLine& line, const Frame& frame) {
   std::copy_if(line.points.begin(), line.points.end(), std::back_inserter(seen),
                [&](const ChartPoint& point) { return frame.holds(point); });
   if (seen.empty()) return "";
-  // Counted from the end, so that where the line ends is always marked.
+  // Each style elsewhere, so that of two lines on top of each other both can be seen.
   const std::size_t stride = std::max<std::size_t>(1, seen.size() / kMarkers);
   std::string out;
-  for (std::size_t i = 0; i < seen.size(); i += stride) {
-    const ChartPoint& point = seen[seen.size() - 1 - i];
-    out += marker(line.style, frame.x(point.x), frame.y(point.y));
+  for (std::size_t i = 3 * line.style % kMarkers * stride / kMarkers; i < seen.size();
+       i += stride) {
+    out += marker(line.style, frame.x(seen[i].x), frame.y(seen[i].y));
   }
   return "<g class=\"marks\">" + out + "</g>\n";
 }
@@ -210,7 +215,7 @@ std::string level_of(const Chart& chart, const Frame& frame) {
 
 ChartAxis linear_axis(const std::string& title, double low, double high, int count, bool tight) {
   ChartAxis axis{title, 0, 1, {}, false};
-  if (low <= high && std::isfinite(high - low)) {
+  if (low <= high && is_showable(low) && is_showable(high)) {
     axis.low = low;
     axis.high = high;
   }
@@ -282,6 +287,10 @@ std::string svg_swatch(std::size_t style) {
       "<svg class=\"swatch s{}\" viewBox=\"0 0 36 12\" aria-hidden=\"true\">{}<g "
       "class=\"marks\">{}</g></svg>",
       style % kLineColours, stroke(line, "M1 6L35 6"), marker(style, 18, 6));
+}
+
+bool is_showable(double value) {
+  return std::abs(value) < kMost;
 }
 
 std::string escape_html(const std::string& text) {

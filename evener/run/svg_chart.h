@@ -44,7 +44,7 @@ struct ChartAxis {
 struct Chart {
   std::string label;  // says in words what is seen
   std::string css_class;
-  double width = 380, height = 210;
+  double width = 300, height = 180;
   ChartAxis x, y;
   std::vector<ChartBand> bands;
   std::vector<ChartLine> lines;
@@ -59,6 +59,9 @@ ChartAxis power_axis(const std::string& title, double low, double high);
 std::string svg(const Chart& chart);
 /// A short piece of a line of that style, for a legend.
 std::string svg_swatch(std::size_t style);
+
+/// Is a number, and so far from the largest there is that one can reckon with it.
+bool is_showable(double value);
 
 std::string escape_html(const std::string& text);
 
