@@ -40,19 +40,37 @@ TEST(Recipe, GivenOptionsStay) {
 
 TEST(Recipe, EpochsGiveAboutAsManyUpdates) {
   const TrainOptions open;
-  EXPECT_EQ(with_recipe(open, data_of(256 * 100, 10, 1)).epochs, 8U);
+  EXPECT_EQ(with_recipe(open, data_of(256 * 50, 10, 1)).epochs, 16U);
   EXPECT_EQ(with_recipe(open, data_of(256, 10, 1)).epochs, 40U);
-  EXPECT_EQ(with_recipe(open, data_of(256 * 400, 10, 1)).epochs, 6U);
+  EXPECT_EQ(with_recipe(open, data_of(256 * 400, 10, 1)).epochs, 9U);
 }
 
 TEST(Recipe, AResumedRunKeepsItsChoices) {
-  const OptionTexts earlier{{"loss", "sigmoid"}, {"learning-rate", "0.25"}, {"epochs", "9"}};
+  const OptionTexts earlier{{"loss", "sigmoid"},
+                            {"learning-rate", "0.25"},
+                            {"epochs", "9"},
+                            {"hidden", "64,32"},
+                            {"dropout", "0"}};
   TrainOptions open;
   open.epochs = 12;
   const TrainOptions resolved = with_earlier_recipe(open, earlier);
   EXPECT_EQ(resolved.loss, "sigmoid");
   EXPECT_EQ(resolved.learning_rate, 0.25);
   EXPECT_EQ(resolved.epochs, 12U);
+  EXPECT_EQ(resolved.hidden, (std::vector<std::uint32_t>{64, 32}));
+  EXPECT_EQ(resolved.dropout, 0);
+}
+
+TEST(Recipe, ManyRowsGetANarrowerLayerAndLessDropout) {
+  TrainOptions open;
+  EXPECT_EQ(with_recipe(open, data_of(1000, 10, 1)).hidden, std::vector<std::uint32_t>{512});
+  EXPECT_EQ(with_recipe(open, data_of(1000, 10, 1)).dropout, 0.5);
+  EXPECT_EQ(with_recipe(open, data_of(30'000, 10, 1)).hidden, std::vector<std::uint32_t>{256});
+  EXPECT_EQ(with_recipe(open, data_of(30'000, 10, 1)).dropout, 0.4);
+  open.hidden = {};
+  open.dropout = 0;
+  EXPECT_TRUE(with_recipe(open, data_of(1000, 10, 1)).hidden.empty());
+  EXPECT_EQ(with_recipe(open, data_of(1000, 10, 1)).dropout, 0);
 }
 
 }  // namespace
