@@ -163,6 +163,18 @@ void use_folder(TrainOptions& options) {
   }
 }
 
+/// What is known of the engine before the data.
+EngineSetup engine_setup(const TrainOptions& options, RunDevices devices) {
+  EngineSetup setup;
+  setup.strategy = parse_strategy(strategy_of(options));
+  setup.batch = options.global_batch_size;
+  setup.batch_per_device = options.batch_size_per_device;
+  setup.devices = std::move(devices.devices);
+  setup.speeds = std::move(devices.speeds);
+  setup.virtual_time = std::move(devices.virtual_time);
+  return setup;
+}
+
 }  // namespace
 
 TrainOptions resolve_options(const OptionTexts& given, const std::string& config) {
@@ -212,6 +224,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   }
   options.strategy = strategy_for(options, devices.count());
   check_options(options);
+  EngineSetup setup = checked(engine_setup(options, std::move(devices)));
   TrainingData data = open_training_data(options, context.cache_directory, warn);
   if (resumes) {
     check_same_data(options, data, *start);
@@ -227,7 +240,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);
   try {
-    return Trainer(options, context, reporter, *directory, std::move(devices), std::move(data),
+    return Trainer(options, context, reporter, *directory, std::move(setup), std::move(data),
                    std::move(*start))
         .run();
   } catch (const std::exception& problem) {

@@ -44,7 +44,7 @@ bool all_finite(std::span<const float> values) {
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
-                 const RunDirectory& directory, RunDevices devices, TrainingData data,
+                 const RunDirectory& directory, EngineSetup setup, TrainingData data,
                  Checkpoint start)
     : options_(options),
       context_(context),
@@ -59,16 +59,9 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
   position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum};
   if (data_.evaluation) best_by_ = options_.early_stop == "none" ? "p@1" : options_.early_stop;
 
-  EngineSetup setup;
   setup.network = current_.model.network;
   setup.training = training_of(options_);
   setup.plan = plan_of(options_, data_);
-  setup.strategy = parse_strategy(strategy_of(options_));
-  setup.batch = options_.global_batch_size;
-  setup.batch_per_device = options_.batch_size_per_device;
-  setup.devices = std::move(devices.devices);
-  setup.speeds = std::move(devices.speeds);
-  setup.virtual_time = std::move(devices.virtual_time);
   engine_ = std::make_unique<Engine>(std::move(setup));
   give_back();
 }
