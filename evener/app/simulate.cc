@@ -16,9 +16,9 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  evener simulate docs/examples/cluster.toml train.txt --test test.txt\n"
-    "  evener simulate cluster.toml data/ --strategy adaptive-hogbatch --optimizer sgd\n\n"
-    "The training is real, only the time is not: every second that is printed is one of the\n"
-    "devices in the cluster file. `evener profile` measures such a device.";
+    "  evener simulate cluster.toml data/ --strategy hogbatch --optimizer sgd\n\n"
+    "The training is real, only the time is not: every second that is printed is one\n"
+    "of the devices in the cluster file. `evener profile` measures such a device.";
 
 struct Wish {
   std::string cluster;

@@ -11,29 +11,39 @@ namespace evener {
 
 namespace {
 
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  evener strategies\n"
+    "  evener strategies adaptive-sgd\n"
+    "  evener train data/ --devices cpu:1,cpu:1 --strategy adaptive-sgd:gamma=0";
+
 struct Wish {
   std::string name;
   bool markdown = false, json = false;
 };
 
-std::string catalogue_json() {
-  auto rows = nlohmann::ordered_json::array();
-  for (const auto& strategy : strategies()) {
-    nlohmann::ordered_json row{
-        {"name", strategy.name}, {"line", strategy.line}, {"paper", strategy.paper}};
-    for (const auto& option : options_of(strategy)) {
-      row["options"].push_back({{"name", option.name},
-                                {"default", option.value},
-                                {"choices", option.choices},
-                                {"help", option.help}});
-    }
-    rows.push_back(std::move(row));
+nlohmann::ordered_json strategy_json(const Strategy& strategy) {
+  nlohmann::ordered_json row{
+      {"name", strategy.name}, {"line", strategy.line}, {"paper", strategy.paper}};
+  row["options"] = nlohmann::ordered_json::array();
+  for (const auto& option : options_of(strategy)) {
+    row["options"].push_back({{"name", option.name},
+                              {"default", option.value},
+                              {"choices", option.choices},
+                              {"help", option.help}});
   }
+  return row;
+}
+
+std::string catalogue_json(const std::string& name) {
+  if (!name.empty()) return strategy_json(find_strategy(name)).dump(2) + "\n";
+  auto rows = nlohmann::ordered_json::array();
+  for (const auto& strategy : strategies()) rows.push_back(strategy_json(strategy));
   return rows.dump(2) + "\n";
 }
 
 void run(const Wish& wish) {
-  if (wish.json) return print(catalogue_json());
+  if (wish.json) return print(catalogue_json(wish.name));
   if (wish.markdown) return print(strategies_markdown());
   if (!wish.name.empty()) return print(strategy_text(find_strategy(wish.name)));
   print(strategies_text() +
@@ -45,6 +55,7 @@ void run(const Wish& wish) {
 
 void add_strategies(CLI::App& app, Shell&) {
   auto* command = app.add_subcommand("strategies", "how several devices can train one model");
+  command->footer(kExamples);
   auto wish = std::make_shared<Wish>();
   command->add_option("NAME", wish->name, "show this one with its options");
   command->add_flag("--json", wish->json, "as JSON");

@@ -1,8 +1,9 @@
 // Adaptive SGD [A]: replicas on unequal devices. Each mega-batch:
 //   while samples remain: the first idle device i takes b_i samples, one local step, u_i += 1
 //   MERGE  a_i = b_i / sum b if all u are equal, else u_i / sum u
-//          if |w_i| / parameters < threshold for every i: a_argmax(u) *= 1+delta, a_argmin(u) *=
-//          1-delta w_new = sum a_i w_i + gamma (w - w_prev); every w_i = w_new
+//          if |w_i| / parameters < threshold for every i:
+//            a_argmax(u) *= 1+delta, a_argmin(u) *= 1-delta
+//          w_new = sum a_i w_i + gamma (w - w_prev); every w_i = w_new
 //   SCALE  mu = mean(u); u_i > mu and b_i + beta (u_i - mu) <= b_max: b' = b_i + beta (u_i - mu)
 //          u_i < mu and b_i - beta (mu - u_i) >= b_min: b' = b_i - beta (mu - u_i)
 //          lr_i *= b'/b_i; b_i = b'

@@ -73,7 +73,7 @@ Options adaptive_sgd_options() {
       word_option("perturbation", {"on", "off"},
                   "favour the replica with most updates while weights are small"),
       number_option("perturbation-threshold", "0.1", 0, kMostRows,
-                    "of |w| / parameters, above which nothing is perturbed"),
+                    "norm of w / number of parameters, above which nothing is perturbed"),
       number_option("perturbation-from", "0", 0, kMostRows, "first epoch with perturbation"),
       number_option("delta", "0.1", 0, 1, "size of the perturbation"),
       number_option("gamma", "0.9", 0, 0.999, "momentum of merges"),

@@ -1,6 +1,7 @@
 #include "evener/run/cluster_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <vector>
@@ -23,6 +24,7 @@ struct Key {
   double low, high;
   std::function<void(DeviceModel&, double)> set;
   std::function<double(const DeviceModel&)> get;
+  bool whole = false;
 };
 
 Key real_key(const char* name, double DeviceModel::*member, double unit, double low = 0,
@@ -34,10 +36,10 @@ Key real_key(const char* name, double DeviceModel::*member, double unit, double 
 const std::vector<Key>& keys() {
   static const std::vector<Key> all{
       {"threads", 1, 1024, [](DeviceModel& m, double v) { m.threads = static_cast<int>(v); },
-       [](const DeviceModel& m) { return m.threads; }},
+       [](const DeviceModel& m) { return m.threads; }, true},
       {"memory-rows", 0, 1e9,
        [](DeviceModel& m, double v) { m.memory_rows = static_cast<std::size_t>(v); },
-       [](const DeviceModel& m) { return static_cast<double>(m.memory_rows); }},
+       [](const DeviceModel& m) { return static_cast<double>(m.memory_rows); }, true},
       real_key("fixed-ms", &DeviceModel::fixed, kMilli),
       real_key("per-row-us", &DeviceModel::per_row, kMicro),
       real_key("per-nonzero-ns", &DeviceModel::per_nonzero, kNano),
@@ -51,6 +53,15 @@ const std::vector<Key>& keys() {
       real_key("fails-at-s", &DeviceModel::fails_at, 1),
   };
   return all;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
 }
 
 class ClusterReader {
@@ -97,10 +108,11 @@ class ClusterReader {
                                  did_you_mean(dashed(key.str()), valid), more));
   }
   static double number(const toml::node& node, const std::string& where, const std::string& name,
-                       double low, double high) {
+                       double low, double high, bool whole = false) {
     const auto value = node.value<double>();
-    if (!value || !(*value >= low && *value <= high)) {
-      throw UsageError(fmt::format("{}{} is not a number in {:g} .. {:g}", where, name, low, high));
+    if (!value || !(*value >= low && *value <= high) || (whole && *value != std::floor(*value))) {
+      throw UsageError(fmt::format("{}{} is not a {}number in {:g} .. {:g}", where, name,
+                                   whole ? "whole " : "", low, high));
     }
     return *value;
   }
@@ -127,7 +139,7 @@ class ClusterReader {
         }
         model.in_place = kind == "cpu";
       } else if (name == "count") {
-        count = static_cast<std::size_t>(number(node, at, name, 1, 1024));
+        count = static_cast<std::size_t>(number(node, at, name, 1, 1024, true));
       } else {
         const auto found = std::find_if(keys().begin(), keys().end(),
                                         [&](const Key& k) { return name == k.name; });
@@ -136,7 +148,7 @@ class ClusterReader {
           for (const auto& k : keys()) valid.emplace_back(k.name);
           unknown(key, valid);
         }
-        found->set(model, number(node, at, name, found->low, found->high));
+        found->set(model, number(node, at, name, found->low, found->high, found->whole));
       }
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -155,14 +167,15 @@ VirtualTimeOptions read_cluster(const std::string& path) {
 }
 
 std::string cluster_device_text(const DeviceModel& model) {
-  std::string text = fmt::format("[[device]]\nname = \"{}\"\nkind = \"{}\"\n", model.name,
+  std::string text = fmt::format("[[device]]\nname = {}\nkind = \"{}\"\n", quoted(model.name),
                                  model.in_place ? "cpu" : "accelerator");
   const DeviceModel defaults;
   for (const auto& key : keys()) {
     const bool cost = std::string_view(key.name).starts_with("fixed") ||
                       std::string_view(key.name).starts_with("per-");
     if (cost || key.get(model) != key.get(defaults)) {
-      text += fmt::format("{} = {:.6g}\n", key.name, key.get(model));
+      text += key.whole ? fmt::format("{} = {:.0f}\n", key.name, key.get(model))
+                        : fmt::format("{} = {:.6g}\n", key.name, key.get(model));
     }
   }
   return text;

@@ -94,17 +94,17 @@ class Comparer {
   }
 
   std::unique_ptr<Engine> make_engine(const TrainOptions& options, std::uint64_t seed) const {
-    EngineSetup setup = engine_setup(options, data_, network_of(options, data_.train));
+    RunDevices devices;
     if (context_.virtual_time) {
-      setup.virtual_time = context_.virtual_time;
-      setup.virtual_time->seed = seed;
+      devices.virtual_time = context_.virtual_time;
+      devices.virtual_time->seed = seed;
     } else {
-      RunDevices devices =
+      devices =
           open_devices(options.devices == "auto" ? context_.automatic_device : options.devices,
                        options.emulate, context_.make_device);
-      setup.devices = std::move(devices.devices);
-      setup.speeds = std::move(devices.speeds);
     }
+    EngineSetup setup = checked(engine_setup(options, std::move(devices)));
+    set_training(setup, options, data_, network_of(options, data_.train));
     return std::make_unique<Engine>(std::move(setup));
   }
 
@@ -216,6 +216,8 @@ class Comparer {
     run.seconds = seconds;
     const double rows =
         static_cast<double>(data_.row_count()) * static_cast<double>(position.epoch);
+    if (run.curve.empty())
+      run.best_quality = run.final_quality = comparison_.larger_is_better ? 0 : kNever;
     run.samples_per_second = rows / std::max(seconds, 1e-9);
     run.workers = worker_results(engine->timeline(), seconds);
     run.series = series_of(engine->timeline());

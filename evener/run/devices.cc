@@ -55,7 +55,7 @@ std::size_t find_device(const std::string& key, const std::vector<std::string>& 
 std::vector<double> parse_emulation(const std::string& text,
                                     const std::vector<std::string>& names) {
   if (trimmed(text).empty()) return {};
-  std::vector<double> speeds(names.size(), 1);
+  std::vector<double> speeds(names.size(), 0);
   for (const auto& part : split(text)) {
     const std::size_t equals = part.find('=');
     const double speed =
@@ -66,7 +66,14 @@ std::vector<double> parse_emulation(const std::string& text,
                       "at most 1, as in 1=x0.25",
                       part));
     }
-    speeds[find_device(trimmed(part.substr(0, equals)), names)] = speed;
+    const std::size_t device = find_device(trimmed(part.substr(0, equals)), names);
+    if (speeds[device] > 0) {
+      throw UsageError(fmt::format("--emulate: {} is given twice", names[device]));
+    }
+    speeds[device] = speed;
+  }
+  for (double& speed : speeds) {
+    if (speed == 0) speed = 1;
   }
   return speeds;
 }

@@ -48,16 +48,22 @@ FloatBuffer initial_parameters(const Network& network, const TrainOptions& optio
   return parameters;
 }
 
-EngineSetup engine_setup(const TrainOptions& options, const TrainingData& data,
-                         const Network& network) {
+EngineSetup engine_setup(const TrainOptions& options, RunDevices devices) {
   EngineSetup setup;
-  setup.network = network;
-  setup.training = training_of(options);
-  setup.plan = plan_of(options, data);
   setup.strategy = parse_strategy(strategy_of(options));
   setup.batch = options.global_batch_size;
   setup.batch_per_device = options.batch_size_per_device;
+  setup.devices = std::move(devices.devices);
+  setup.speeds = std::move(devices.speeds);
+  setup.virtual_time = std::move(devices.virtual_time);
   return setup;
+}
+
+void set_training(EngineSetup& setup, const TrainOptions& options, const TrainingData& data,
+                  const Network& network) {
+  setup.network = network;
+  setup.training = training_of(options);
+  setup.plan = plan_of(options, data);
 }
 
 }  // namespace evener

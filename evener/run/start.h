@@ -4,6 +4,7 @@
 #include "evener/core/buffer.h"
 #include "evener/nn/network.h"
 #include "evener/run/data.h"
+#include "evener/run/devices.h"
 #include "evener/run/options.h"
 #include "evener/runtime/engine.h"
 
@@ -13,8 +14,9 @@ Network network_of(const TrainOptions& options, const Dataset& data);
 FloatBuffer initial_parameters(const Network& network, const TrainOptions& options,
                                const TrainingData& data);
 
-/// All but the devices.
-EngineSetup engine_setup(const TrainOptions& options, const TrainingData& data,
-                         const Network& network);
+/// Strategy, batch sizes and devices; then what is trained.
+EngineSetup engine_setup(const TrainOptions& options, RunDevices devices);
+void set_training(EngineSetup& setup, const TrainOptions& options, const TrainingData& data,
+                  const Network& network);
 
 }  // namespace evener

@@ -203,6 +203,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   }
   options.strategy = strategy_for(options, devices.count());
   check_options(options);
+  EngineSetup setup = checked(engine_setup(options, std::move(devices)));
   TrainingData data = open_training_data(options, context.cache_directory, warn);
   if (resumes) {
     check_same_data(options, data, *start);
@@ -218,7 +219,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);
   try {
-    return Trainer(options, context, reporter, *directory, std::move(devices), std::move(data),
+    return Trainer(options, context, reporter, *directory, std::move(setup), std::move(data),
                    std::move(*start))
         .run();
   } catch (const std::exception& problem) {

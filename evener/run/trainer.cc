@@ -35,7 +35,7 @@ bool all_finite(std::span<const float> values) {
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
-                 const RunDirectory& directory, RunDevices devices, TrainingData data,
+                 const RunDirectory& directory, EngineSetup setup, TrainingData data,
                  Checkpoint start)
     : options_(options),
       context_(context),
@@ -50,10 +50,7 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
   position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum};
   if (data_.evaluation) best_by_ = options_.early_stop == "none" ? "p@1" : options_.early_stop;
 
-  EngineSetup setup = engine_setup(options_, data_, current_.model.network);
-  setup.devices = std::move(devices.devices);
-  setup.speeds = std::move(devices.speeds);
-  setup.virtual_time = std::move(devices.virtual_time);
+  set_training(setup, options_, data_, current_.model.network);
   engine_ = std::make_unique<Engine>(std::move(setup));
   give_back();
 }

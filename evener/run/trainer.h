@@ -7,7 +7,6 @@
 #include "evener/core/time.h"
 #include "evener/run/checkpoint.h"
 #include "evener/run/data.h"
-#include "evener/run/devices.h"
 #include "evener/run/reporter.h"
 #include "evener/run/run_directory.h"
 #include "evener/run/train.h"
@@ -17,9 +16,10 @@ namespace evener {
 
 class Trainer {
  public:
-  /// `start` holds the model to go on from; its options are those of the run.
+  /// `setup` has strategy, batch sizes and devices; `start` holds the model to go on from, its
+  /// options are those of the run.
   Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
-          const RunDirectory& directory, RunDevices devices, TrainingData data, Checkpoint start);
+          const RunDirectory& directory, EngineSetup setup, TrainingData data, Checkpoint start);
 
   TrainResult run();
 

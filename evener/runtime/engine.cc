@@ -74,6 +74,13 @@ EngineSetup with_devices(EngineSetup setup) {
 
 }  // namespace
 
+EngineSetup checked(EngineSetup setup) {
+  setup = with_devices(std::move(setup));
+  traits_of(setup);
+  policy_of(setup);
+  return setup;
+}
+
 Engine::Engine(EngineSetup setup)
     : setup_(with_devices(std::move(setup))),
       workers_(traits_of(setup_)),

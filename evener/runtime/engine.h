@@ -27,6 +27,11 @@ struct EngineSetup {
   std::optional<VirtualTimeOptions> virtual_time;  // its devices then stand for `devices`
 };
 
+/// The setup with its devices. UsageError where the strategy does not fit them or its options
+/// contradict each other, as Engine would say; only strategy, batch sizes and devices are looked
+/// at, so that it can be asked before there is data.
+EngineSetup checked(EngineSetup setup);
+
 class Engine {
  public:
   /// UsageError where the strategy does not fit the devices.

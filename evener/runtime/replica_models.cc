@@ -28,7 +28,6 @@ class ReplicaModels final : public Models {
         sparse_(setup.network.sparse_input()),
         global_(layout_.size),
         walk_(setup.network, layout_, setup.merge_threads),
-        recent_(feature_rows(setup.network)),
         ever_(feature_rows(setup.network)) {
     for (std::size_t i = 0; i < setup.devices.size(); ++i) {
       workers_.push_back(
@@ -52,18 +51,20 @@ class ReplicaModels final : public Models {
     const bool momentum = decision.momentum > 0;
     if (momentum) keep_previous();
     const double total = std::accumulate(decision.weights.begin(), decision.weights.end(), 0.0);
-    // Rows that no replica changed are the same in all, and stay so if the weights add up to one;
-    // those of the last merge still have momentum.
+    // Rows that no replica changed are the same in all, and stay so if the weights add up to one.
+    // Momentum goes on in rows that were changed at any time, and once the weights did not add up
+    // to one in all.
     RowSet now(sparse_ ? layout_.layers.front().weight.rows : 0);
     for (auto& worker : workers_) {
       if (worker.present) now.add(worker.changed);
     }
-    const std::vector<std::uint32_t> fresh = now.rows();
-    now.add(recent_);
-    const bool everything = !sparse_ || std::abs(total - 1) > 1e-9;
+    if (momentum) ever_.add(now);
+    const auto& rows = momentum ? ever_.rows() : now.rows();
+    const bool everything = !sparse_ || everywhere_ || std::abs(total - 1) > 1e-9;
+    everywhere_ = momentum && everything;
     auto views = take_all();
     const float gamma = static_cast<float>(decision.momentum);
-    walk_.walk(everything ? nullptr : &now.rows(), [&](std::size_t at, std::size_t n) {
+    walk_.walk(everything ? nullptr : &rows, [&](std::size_t at, std::size_t n) {
       std::array<float, kMostStretch> sum;
       std::fill_n(sum.begin(), n, 0.0F);
       for (std::size_t i = 0; i < views.size(); ++i) {
@@ -84,10 +85,6 @@ class ReplicaModels final : public Models {
     });
     give_all(std::move(views));
     for (auto& worker : workers_) worker.changed.clear();
-    recent_.clear();
-    if (momentum) {
-      for (const std::uint32_t row : fresh) recent_.add(row);
-    }
   }
 
   void attract(const Attract& decision) override {
@@ -152,6 +149,7 @@ class ReplicaModels final : public Models {
     if (!stale_) return;
     for (auto& worker : workers_) worker.replica->load(0, global_.span());
     previous_ = FloatBuffer();
+    everywhere_ = false;
     stale_ = false;
   }
 
@@ -206,7 +204,8 @@ class ReplicaModels final : public Models {
   bool sparse_;
   FloatBuffer global_, previous_;
   MergeWalk walk_;
-  RowSet recent_, ever_;  // changed by the last merge's replicas; at any time
+  RowSet ever_;              // changed by some replica at any time
+  bool everywhere_ = false;  // momentum is in every row
   std::vector<ReplicaWorker> workers_;
   FloatBuffer own_;  // the first replica's parameters while it predicts with the global model
   bool evaluating_ = false;

@@ -51,7 +51,7 @@ void Timeline::add_task(const Task& task, const Spent& spent, std::uint64_t stal
   totals.rows += task.rows();
   totals.compute += spent.compute;
   totals.transfer += spent.transfer;
-  totals.staleness_sum += static_cast<double>(staleness);
+  totals.staleness_sum += static_cast<double>(staleness * task.parts.size());
   totals.staleness_max = std::max(totals.staleness_max, staleness);
   totals.last_batch = task.parts.front().slice.rows.size();
   keep({task.worker, task.work, task.rows(), totals.last_batch, task.parts.size(), staleness,

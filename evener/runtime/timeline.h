@@ -26,7 +26,7 @@ struct TimelineEntry {
 struct WorkerTotals {
   std::uint64_t tasks = 0, updates = 0, rows = 0;
   Seconds compute = 0, transfer = 0;
-  double staleness_sum = 0;
+  double staleness_sum = 0;  // over updates
   std::uint64_t staleness_max = 0;
   std::size_t last_batch = 0;
 };

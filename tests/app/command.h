@@ -1,6 +1,7 @@
 // Runs the built command as a user's shell would.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <string>
@@ -9,6 +10,7 @@
 #include "tests/run/easy_data.h"
 #include "tests/run/support.h"
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -126,6 +128,15 @@ class CommandTest : public testing::Test {
     outcome.err = running.said();
     if (out.empty()) outcome.out = contents_of(out_path);
     return outcome;
+  }
+  /// One line on standard error that has `part`, and nothing on standard output.
+  void expect_error(const std::vector<std::string>& arguments, int code, const std::string& part) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    EXPECT_THAT(outcome.err,
+                testing::AllOf(testing::StartsWith("evener: error: "), testing::HasSubstr(part)));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_THAT(outcome.out, testing::IsEmpty());
   }
   /// Arguments of a short training run into `name`.
   std::vector<std::string> training(const std::string& name,

@@ -187,6 +187,17 @@ TEST_F(CoordinatorTest, ElasticPullsReplicasAndCenterTogether) {
   pulling.models().give(0, std::move(center));
 }
 
+TEST(Timeline, StalenessCountsOnceForEachUpdate) {
+  Timeline timeline({"cpu:4"});
+  Task task;
+  task.parts.resize(4);
+  timeline.add_task(task, {}, 3);
+  timeline.add_task(task, {}, 5);
+  EXPECT_EQ(timeline.totals()[0].updates, 8U);
+  EXPECT_EQ(timeline.totals()[0].staleness_sum / 8, 4);
+  EXPECT_EQ(timeline.totals()[0].staleness_max, 5U);
+}
+
 TEST_F(CoordinatorTest, ATraceHasEveryTask) {
   engine("adaptive-sgd", 2).run_epoch(position_, go_on);
   const std::string trace = engine_->timeline().trace_json();

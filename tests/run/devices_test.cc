@@ -1,0 +1,112 @@
+#include "evener/run/devices.h"
+
+#include "tests/run/support.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace evener {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> opened(const std::string& list) {
+  std::vector<std::string> names;
+  for (const auto& device : open_devices(list, "", make_device).devices) {
+    names.push_back(device->name());
+  }
+  return names;
+}
+
+std::string refusal(const std::string& list) {
+  return error_of([&] { open_devices(list, "", make_device); });
+}
+
+const std::vector<std::string> kPair{"cpu:1", "cpu:2"};
+
+std::string emulation_refusal(const std::string& text) {
+  try {
+    parse_emulation(text, kPair);
+  } catch (const UsageError& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+TEST(OpenDevices, OneWorkerForEachName) {
+  EXPECT_THAT(opened("cpu:1"), ElementsAre("cpu:1"));
+  EXPECT_THAT(opened(" cpu:1 , cpu:2 "), ElementsAre("cpu:1", "cpu:2"));
+  EXPECT_THAT(opened("cpu:1,cpu:1"), ElementsAre("cpu:1", "cpu:1"))
+      << "each has threads of its own";
+  const RunDevices devices = open_devices("cpu:1,cpu:1", "", make_device);
+  EXPECT_EQ(devices.count(), 2U);
+  EXPECT_THAT(devices.speeds, IsEmpty());
+  EXPECT_FALSE(devices.virtual_time);
+}
+
+TEST(OpenDevices, RefusesAnEmptyListAndEmptyNames) {
+  EXPECT_EQ(refusal(""), "--devices '': names no device");
+  EXPECT_EQ(refusal("  "), "--devices '  ': names no device");
+  EXPECT_EQ(refusal(","), "--devices ',': names no device");
+  EXPECT_EQ(refusal("cpu:1,"), "--devices 'cpu:1,': names no device after a comma");
+  EXPECT_EQ(refusal("cpu:1,,cpu:1"), "--devices 'cpu:1,,cpu:1': names no device after a comma");
+}
+
+TEST(OpenDevices, RefusesAllCoresTwiceAndUnknownNames) {
+  EXPECT_THAT(refusal("cpu,cpu"),
+              testing::AllOf(HasSubstr("cpu is named twice"), HasSubstr("cpu:1,cpu:1")));
+  EXPECT_THAT(refusal("cpu:1,abacus"), HasSubstr("abacus"));
+  EXPECT_THAT(refusal("cpu:0"), HasSubstr("cpu:0"));
+}
+
+TEST(OpenDevices, EmulatesTheDevicesItOpened) {
+  EXPECT_THAT(open_devices("cpu:1,cpu:1", "1=x0.5", make_device).speeds, ElementsAre(1, 0.5));
+  EXPECT_THAT(error_of([] { open_devices("cpu:1", "1=x0.5", make_device); }),
+              HasSubstr("no one device '1' here (0: cpu:1)"));
+}
+
+TEST(Emulation, GoesByIndexOrName) {
+  EXPECT_THAT(parse_emulation("", kPair), IsEmpty());
+  EXPECT_THAT(parse_emulation("  ", kPair), IsEmpty());
+  EXPECT_THAT(parse_emulation("1=x0.25", kPair), ElementsAre(1, 0.25));
+  EXPECT_THAT(parse_emulation("cpu:1=x0.5", kPair), ElementsAre(0.5, 1));
+  EXPECT_THAT(parse_emulation(" 1 = x0.25 , cpu:1 = x1 ", kPair), ElementsAre(1, 0.25));
+}
+
+TEST(Emulation, RefusesADeviceThatIsNotThere) {
+  EXPECT_THAT(emulation_refusal("2=x0.5"), HasSubstr("'2' here (0: cpu:1, 1: cpu:2)"));
+  EXPECT_THAT(emulation_refusal("-1=x0.5"), HasSubstr("no one device '-1'"));
+  EXPECT_THAT(emulation_refusal("cpu:4=x0.5"), HasSubstr("no one device 'cpu:4'"));
+  EXPECT_THAT(emulation_refusal("=x0.5"), HasSubstr("no one device ''"));
+}
+
+TEST(Emulation, RefusesANameThatTwoDevicesHave) {
+  EXPECT_THAT(error_of([] {
+                parse_emulation("cpu:1=x0.5", {"cpu:1", "cpu:1"});
+              }),
+              HasSubstr("no one device 'cpu:1' here (0: cpu:1, 1: cpu:1)"));
+}
+
+TEST(Emulation, RefusesADeviceGivenTwice) {
+  EXPECT_THAT(emulation_refusal("1=x0.5,1=x0.25"), HasSubstr("cpu:2 is given twice"));
+  EXPECT_THAT(emulation_refusal("1=x0.5,cpu:2=x0.5"), HasSubstr("cpu:2 is given twice"));
+}
+
+TEST(Emulation, RefusesSpeedsThatAreNone) {
+  for (const char* text : {"1=x0", "1=x2", "1=0.5", "1=x", "1=", "1", "1=x-0.5", "1=xnan", "1=xinf",
+                           "1=x0.5s", "1=x0.5,", ",1=x0.5"}) {
+    EXPECT_THAT(emulation_refusal(text), HasSubstr("is not DEVICE=xSPEED")) << text;
+  }
+}
+
+TEST(StrategyFor, AutoGoesByTheNumberOfDevices) {
+  TrainOptions options;
+  EXPECT_EQ(strategy_for(options, 1), "sequential");
+  EXPECT_EQ(strategy_for(options, 2), "adaptive-sgd");
+  options.strategy = "sync";
+  EXPECT_EQ(strategy_for(options, 1), "sync");
+}
+
+}  // namespace
+}  // namespace evener

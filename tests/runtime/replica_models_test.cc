@@ -1,0 +1,148 @@
+// Merges by the formula, over every row: what those that look only at changed rows must give.
+#include <algorithm>
+#include <numeric>
+
+#include "tests/runtime/fakes.h"
+#include <gtest/gtest.h>
+
+#include "evener/nn/initialise.h"
+#include "evener/runtime/models.h"
+
+namespace evener {
+namespace {
+
+constexpr std::size_t kWorkers = 2, kRows = 4;
+
+class ReplicaModelsTest : public testing::Test {
+ protected:
+  ReplicaModelsTest() {
+    // Many features in few rows: most are missing from many merges in a row.
+    network_.features = data_.feature_count;
+    network_.labels = data_.label_count;
+    network_.hidden = {8};
+    training_.optimizer = Optimizer::sgd;
+    size_ = layout_of(network_).size;
+    ModelSetup setup{network_, training_, &data_, {}};
+    for (std::size_t i = 0; i < kWorkers; ++i) {
+      devices_.push_back(make_device("cpu:1"));
+      setup.devices.push_back(devices_.back().get());
+      replicas_.push_back(
+          devices_.back()->make_replica(network_, training_of_worker(training_, i)));
+    }
+    models_ = make_replica_models(setup);
+    FloatBuffer start(size_);
+    initialise(network_, 5, start.span());
+    global_.assign(start.data(), start.data() + size_);
+    previous_ = global_;
+    for (auto& replica : replicas_) replica->load(0, start.span());
+    models_->give(0, std::move(start));
+    models_->resume();
+  }
+
+  /// One step of every worker on rows that nobody had before, on both sides.
+  void step() {
+    for (std::size_t i = 0; i < kWorkers; ++i) {
+      std::vector<std::uint32_t> rows(kRows);
+      std::iota(rows.begin(), rows.end(), next_row_);
+      next_row_ += kRows;
+      Step at;
+      at.number = ++steps_;
+      at.learning_rate = 0.3F;
+      Task task;
+      task.worker = static_cast<int>(i);
+      task.parts.push_back({{rows, kRows}, at});
+      models_->compute(task);
+      replicas_[i]->step({&data_, rows}, at);
+    }
+  }
+
+  void merge(const Merge& decision) {
+    models_->merge(decision);
+    std::vector<FloatBuffer> views = take();
+    for (std::size_t j = 0; j < size_; ++j) {
+      double sum = decision.momentum * (global_[j] - previous_[j]);
+      for (std::size_t i = 0; i < kWorkers; ++i) sum += decision.weights[i] * views[i][j];
+      previous_[j] = global_[j];
+      global_[j] = static_cast<float>(sum);
+      for (auto& view : views) view[j] = global_[j];
+    }
+    give(std::move(views));
+  }
+
+  void attract(const Attract& decision) {
+    models_->attract(decision);
+    std::vector<FloatBuffer> views = take();
+    for (std::size_t j = 0; j < size_; ++j) {
+      const double z = global_[j];
+      double sum = decision.momentum * (z - previous_[j]);
+      for (auto& view : views) {
+        const double move = decision.pull * (view[j] - z);
+        view[j] = static_cast<float>(view[j] - move);
+        sum += move;
+      }
+      previous_[j] = global_[j];
+      global_[j] = static_cast<float>(z + sum);
+    }
+    give(std::move(views));
+  }
+
+  void expect_same() {
+    const FloatBuffer actual = models_->take(0);
+    for (std::size_t j = 0; j < size_; ++j) ASSERT_NEAR(actual[j], global_[j], 1e-5) << j;
+  }
+
+  std::vector<FloatBuffer> take() {
+    std::vector<FloatBuffer> views;
+    for (auto& replica : replicas_) views.push_back(replica->take(0));
+    return views;
+  }
+  void give(std::vector<FloatBuffer> views) {
+    for (std::size_t i = 0; i < kWorkers; ++i) replicas_[i]->give(0, std::move(views[i]));
+  }
+
+  Dataset data_ = small_data(200, 400);
+  Network network_;
+  Training training_;
+  std::size_t size_ = 0;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::unique_ptr<Models> models_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::vector<float> global_, previous_;
+  std::uint32_t next_row_ = 0;
+  std::uint64_t steps_ = 0;
+};
+
+TEST_F(ReplicaModelsTest, MergesWithoutMomentum) {
+  for (int i = 0; i < 10; ++i) {
+    step();
+    merge({{0.25, 0.75}, 0});
+  }
+  expect_same();
+}
+
+TEST_F(ReplicaModelsTest, MomentumGoesOnInRowsThatNobodyChangesAnyMore) {
+  for (int i = 0; i < 10; ++i) {
+    step();
+    merge({{0.25, 0.75}, 0.9});
+  }
+  expect_same();
+}
+
+TEST_F(ReplicaModelsTest, WeightsThatDoNotAddUpToOneMoveEveryRowFromThenOn) {
+  for (int i = 0; i < 10; ++i) {
+    step();
+    merge({{i == 3 ? 0.3 : 0.25, 0.75}, 0.5});
+  }
+  expect_same();
+}
+
+TEST_F(ReplicaModelsTest, AttractsWithMomentum) {
+  for (int i = 0; i < 10; ++i) {
+    step();
+    attract({0.5, 0.9});
+  }
+  expect_same();
+}
+
+}  // namespace
+}  // namespace evener
