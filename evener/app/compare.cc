@@ -35,7 +35,7 @@ struct Wish {
   std::string strategies = "sync,elastic,sma,adaptive-sgd";
   std::string target, cluster, tune;
   std::string grid = "0.3,1,3";
-  std::uint32_t seeds = 5;
+  std::uint32_t seeds = 5, evaluations = 1;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -63,6 +63,7 @@ CompareOptions compare_options(const Wish& wish) {
   options.strategies = split(wish.strategies);
   if (options.strategies.empty()) throw UsageError("--strategies: names none");
   options.seeds = wish.seeds;
+  options.evaluations_per_epoch = wish.evaluations;
   if (!wish.target.empty()) {
     const std::size_t equals = wish.target.find('=');
     options.metric = wish.target.substr(0, equals);
@@ -152,6 +153,12 @@ void add_compare(CLI::App& app, Shell& shell) {
       ->type_name("FILE")
       ->group(group);
   command->add_option("--seeds", wish->seeds, "runs of each strategy")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->group(group);
+  command
+      ->add_option("--evaluations-per-epoch", wish->evaluations,
+                   "finer times; replicas are merged for each evaluation")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str()
       ->group(group);

@@ -13,6 +13,7 @@
 #include "evener/core/error.h"
 #include "evener/policy/free_running.h"
 #include "evener/policy/policies.h"
+#include "evener/policy/rate_scaling.h"
 
 namespace evener {
 
@@ -29,6 +30,7 @@ class AdaptiveHogbatch final : public FreeRunning {
  public:
   explicit AdaptiveHogbatch(const StrategyValues& values)
       : values_(values),
+        rate_(values),
         growth_(values.number("growth")),
         survival_(values.number("survival")),
         min_utilization_(values.number("min-utilization")) {
@@ -66,7 +68,8 @@ class AdaptiveHogbatch final : public FreeRunning {
   }
 
   Assign next(int worker) override {
-    return hogbatch(worker, static_cast<std::size_t>(pace_of(worker).batch));
+    const auto rows = static_cast<std::size_t>(pace_of(worker).batch);
+    return hogbatch(worker, rows, rate_.of(rows));
   }
 
   void keep_utilization(Pace& pace, const Finished& event) const {
@@ -97,6 +100,7 @@ class AdaptiveHogbatch final : public FreeRunning {
   Pace& pace_of(int worker) { return paces_[static_cast<std::size_t>(worker)]; }
 
   StrategyValues values_;
+  RateScaling rate_;
   double growth_, survival_, min_utilization_;
   std::vector<Pace> paces_;
 };

@@ -16,6 +16,9 @@ Options hogbatch_options() {
   Options options = hogwild_options();
   options.push_back(number_option("accelerator-batch", "1024", 1, kMostRows,
                                   "rows of one step of an accelerator"));
+  options.push_back(word_option("rate-scaling", {"off", "sqrt", "linear"},
+                                "the learning rate grows with the batch: by the root of its rows "
+                                "over cpu-batch, or in proportion (ours)"));
   options.push_back(
       word_option("writeback", {"delta", "overwrite"},
                   "how an accelerator's step reaches the shared model: add what it "

@@ -46,10 +46,10 @@ class FreeRunning : public Policy {
   const Crew& crew() const { return crew_; }
 
   /// In place, one sub-batch a thread; otherwise one batch on a copy.
-  Assign hogbatch(int worker, std::size_t rows) {
+  Assign hogbatch(int worker, std::size_t rows, double rate = 1) {
     const WorkerTraits& traits = crew_.at(worker).traits;
-    return traits.in_place ? crew_.assign(worker, rows, Work::in_place, 1, traits.threads)
-                           : crew_.assign(worker, rows, Work::copied);
+    return traits.in_place ? crew_.assign(worker, rows, Work::in_place, rate, traits.threads)
+                           : crew_.assign(worker, rows, Work::copied, rate);
   }
 
  private:

@@ -3,6 +3,7 @@
 // ready.
 #include "evener/policy/free_running.h"
 #include "evener/policy/policies.h"
+#include "evener/policy/rate_scaling.h"
 
 namespace evener {
 
@@ -11,14 +12,18 @@ namespace {
 class Hogbatch final : public FreeRunning {
  public:
   explicit Hogbatch(const StrategyValues& values)
-      : cpu_batch_(static_cast<std::size_t>(values.number("cpu-batch"))),
+      : rate_(values),
+        cpu_batch_(static_cast<std::size_t>(values.number("cpu-batch"))),
         accelerator_batch_(static_cast<std::size_t>(values.number("accelerator-batch"))) {}
 
  private:
   Assign next(int worker) override {
-    return hogbatch(worker, crew().at(worker).traits.in_place ? cpu_batch_ : accelerator_batch_);
+    const bool in_place = crew().at(worker).traits.in_place;
+    const std::size_t rows = in_place ? cpu_batch_ : accelerator_batch_;
+    return hogbatch(worker, rows, rate_.of(rows));
   }
 
+  RateScaling rate_;
   std::size_t cpu_batch_, accelerator_batch_;
 };
 

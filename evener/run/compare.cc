@@ -203,12 +203,15 @@ class Comparer {
     try {
       while (position.epoch < options.epochs) {
         const double begin = engine->now();
-        engine->run_epoch(position, [this](const StepReport&) { return interrupted() == 0; });
+        const std::size_t stretch = data_.row_count() / options_.evaluations_per_epoch + 1;
+        const std::size_t pause_at = position.next_row + stretch;
+        const bool whole = engine->run_epoch(position, [&](const StepReport&) {
+          return interrupted() == 0 && position.next_row < pause_at;
+        });
         if (interrupted() != 0) throw Interrupted(interrupted());
         seconds += engine->now() - begin;
-        position.epoch += 1;
         add_point(run, *engine, position, seconds);
-        position = {position.step, position.epoch, 0, 0};
+        if (whole) position = {position.step, position.epoch + 1, 0, 0};
       }
     } catch (const DivergedError&) {
       run.diverged = true;
@@ -234,9 +237,12 @@ class Comparer {
     if (found == metrics.end()) {
       throw UsageError("--target " + options_.metric + ": this data has no such metric");
     }
-    const double loss = position.loss_sum / static_cast<double>(data_.row_count());
+    const double loss = position.loss_sum / static_cast<double>(position.next_row);
+    const double epoch =
+        static_cast<double>(position.epoch) +
+        static_cast<double>(position.next_row) / static_cast<double>(data_.row_count());
     if (!std::isfinite(found->second)) throw DivergedError("the evaluation is not finite");
-    run.curve.push_back({static_cast<double>(position.epoch), seconds, found->second, loss});
+    run.curve.push_back({epoch, seconds, found->second, loss});
     run.final_quality = found->second;
     if (better(found->second, run.best_quality)) run.best_quality = found->second;
   }

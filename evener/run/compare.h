@@ -76,6 +76,8 @@ struct CompareOptions {
   std::string metric = "p@1";
   std::optional<double> target;  // nothing: 98 % of the way of the worst strategy's best
   std::uint32_t seeds = 5;
+  /// More than one also brings replicas together so often: strategies that merge then merge more.
+  std::uint32_t evaluations_per_epoch = 1;
   std::vector<double> grid;  // factors of the learning rate to tune over; empty: not tuned
 };
 

@@ -31,7 +31,7 @@ RunDevices open_devices(const std::string& list, const std::string& emulate,
 /// The speeds that "1=x0.25, cpu:2=x0.5" gives to devices by index or name; empty for "".
 std::vector<double> parse_emulation(const std::string& text, const std::vector<std::string>& names);
 
-/// `auto` is sequential on one device and adaptive-sgd on several.
+/// `auto` is sequential on one device, and on several adaptive-sgd with our settings.
 std::string strategy_for(const TrainOptions& options, std::size_t devices);
 
 }  // namespace evener

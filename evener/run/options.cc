@@ -195,7 +195,7 @@ std::vector<OptionInfo> strategy_options() {
       text_option({"emulate", "", "slow devices down, by index or name: 1=x0.25"}, &T::emulate),
       text_option({"strategy", "",
                    "how devices train one model (see evener strategies); auto: sequential on one "
-                   "device, adaptive-sgd on several"},
+                   "device, adaptive-sgd with settings of ours on several"},
                   &T::strategy),
   };
   std::vector<std::pair<StrategyOption, std::string>> found;

@@ -36,6 +36,8 @@ class Engine {
  public:
   /// UsageError where the strategy does not fit the devices.
   explicit Engine(EngineSetup setup);
+  /// Workers that are still under way, after an error, end before what they work on.
+  ~Engine() { stage_.reset(); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 

@@ -103,7 +103,8 @@ TEST(Emulation, RefusesSpeedsThatAreNone) {
 TEST(StrategyFor, AutoGoesByTheNumberOfDevices) {
   TrainOptions options;
   EXPECT_EQ(strategy_for(options, 1), "sequential");
-  EXPECT_EQ(strategy_for(options, 2), "adaptive-sgd");
+  EXPECT_EQ(strategy_for(options, 2),
+            "adaptive-sgd:mega-batch=20:scaler=throughput:perturbation=off:gamma=0");
   options.strategy = "sync";
   EXPECT_EQ(strategy_for(options, 1), "sync");
 }

@@ -1,0 +1,50 @@
+// Claims of the papers as tests in virtual time, on real data: what reproduces, and what does not.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "evener/run/compare.h"
+
+namespace evener {
+
+/// ../shared/data/NAME where it is, else debian-tags, made once from the package index.
+struct ClaimData {
+  std::string train, test;
+};
+ClaimData claim_data(const std::string& train, const std::string& test);
+
+inline DeviceModel card(double speed, double per_row = 20e-6) {
+  DeviceModel device;
+  device.name = fmt::format("card at {:g}", speed);
+  device.fixed = 0.2e-3 / speed;
+  device.per_row = per_row / speed;
+  device.latency = 20e-6;
+  device.bandwidth = 10e9;
+  return device;
+}
+
+struct Claim {
+  TrainOptions train;
+  CompareOptions options;
+  std::vector<DeviceModel> devices;
+
+  /// Runs it and prints its table.
+  Comparison run() const {
+    RunContext context;
+    context.virtual_time.emplace();
+    context.virtual_time->devices = devices;
+    const Comparison comparison = compare(train, options, context, [](const std::string&) {});
+    std::fputs(comparison_text(comparison).c_str(), stdout);
+    return comparison;
+  }
+};
+
+inline double median_time(const Comparison& comparison, std::size_t strategy) {
+  return comparison.strategies[strategy].time_to_target().median;
+}
+
+}  // namespace evener
