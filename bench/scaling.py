@@ -27,7 +27,7 @@ def measure(labels, rows, optimizer, folder):
     if not data.exists():
         run("dataset", "synthetic", "-o", data, "--rows", rows, "--features", FEATURES, "--labels", labels, "--features-per-row", NONZEROS,
             "--labels-per-row", 5.4, "--test-share", 0.01)
-    peak = json.loads(run("devices", "--json"))[0]["gflops"]
+    peak = max(json.loads(run("devices", "--json"))[0]["gflops"] for _ in range(3))
     out = folder / f"run-{labels}-{optimizer}"
     run("train", data / "train.txt", "-o", out, "--hidden", HIDDEN, "--loss", "softmax", "--no-prior-bias", "--dropout", 0,
         "--optimizer", optimizer, "--epochs", 2, "--checkpoint-minutes", 0, "--no-cache", "--quiet")
@@ -45,34 +45,26 @@ def measure(labels, rows, optimizer, folder):
 
 
 def svg(rows, path):
-    """ms a batch and memory against labels, both axes logarithmic."""
-    width, height, left, bottom = 640, 380, 70, 50
+    """Two panels against labels, all axes logarithmic: ms a batch and peak memory."""
+    panel, height, left, top, bottom = 340, 300, 30, 50, 60
     xs = [math.log10(row["labels"]) for row in rows]
-    x0, x1 = min(xs), max(xs)
-
-    def place(values, value, at):
-        low, high = math.floor(min(values)), math.ceil(max(values))
-        x = left + (at - x0) / (x1 - x0) * (width - left - 90)
-        return x, height - bottom - (value - low) / (high - low) * (height - bottom - 40)
-
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
-             f'<rect width="{width}" height="{height}" fill="white"/>']
-    for name, colour, unit, value in (("time", "#1f5fa8", "ms a batch", lambda r: r["ms_per_batch"]),
-                                      ("memory", "#b04a1a", "MB peak", lambda r: r["memory"] / 1e6)):
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * panel} {height}" font-family="sans-serif" font-size="13">',
+             f'<rect width="{2 * panel}" height="{height}" fill="white"/>']
+    panels = (("milliseconds a batch of 256", "#1f5fa8", lambda row: row["ms_per_batch"]),
+              ("peak memory, MB", "#b04a1a", lambda row: row["memory"] / 1e6))
+    for number, (title, colour, value) in enumerate(panels):
         logs = [math.log10(value(row)) for row in rows]
-        points = [place(logs, v, at) for v, at in zip(logs, xs)]
+        low, high = min(logs), max(logs)
+        points = [(number * panel + left + (at - xs[0]) / (xs[-1] - xs[0]) * (panel - 2 * left),
+                   height - bottom - (v - low) / (high - low) * (height - bottom - top)) for v, at in zip(logs, xs)]
+        parts.append(f'<text x="{number * panel + left}" y="22" fill="{colour}">{title}</text>')
         parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="' +
                      " ".join(f"{x:.0f},{y:.0f}" for x, y in points) + '"/>')
         for (x, y), row in zip(points, rows):
-            up = -10 if name == "time" else 20
             parts.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3.5" fill="{colour}"/>'
-                         f'<text x="{x:.0f}" y="{y + up:.0f}" fill="{colour}" text-anchor="middle">{value(row):.0f}</text>')
-        end = points[-1]
-        parts.append(f'<text x="{end[0] + 22:.0f}" y="{end[1] + 5:.0f}" fill="{colour}">{unit}</text>')
-    for row, at in zip(rows, xs):
-        x = left + (at - x0) / (x1 - x0) * (width - left - 90)
-        parts.append(f'<text x="{x:.0f}" y="{height - bottom + 28}" text-anchor="middle">{row["labels"] // 1000}k</text>')
-    parts.append(f'<text x="{width / 2:.0f}" y="{height - 6}" text-anchor="middle">labels (both scales logarithmic)</text></svg>')
+                         f'<text x="{x:.0f}" y="{y - 9:.0f}" fill="{colour}" text-anchor="middle">{value(row):.0f}</text>'
+                         f'<text x="{x:.0f}" y="{height - bottom + 24}" text-anchor="middle">{row["labels"] // 1000}k</text>')
+    parts.append(f'<text x="{panel}" y="{height - 8}" text-anchor="middle">labels (all scales logarithmic)</text></svg>')
     Path(path).write_text("\n".join(parts) + "\n", encoding="utf-8")
 
 

@@ -42,6 +42,10 @@ void run(const Wish& wish, Shell& shell) {
   context.training_begins = catch_signals;
   context.interrupted = caught_signal;
   const TrainResult result = train(options, context);
+  if (result.signal != 0) {
+    std::fprintf(stderr, "evener: interrupted; go on with: evener simulate %s --resume %s\n",
+                 wish.cluster.c_str(), result.directory.c_str());
+  }
   shell.exit_code = result.signal == 0 ? 0 : 128 + result.signal;
   print_result(result, options.json);
 }

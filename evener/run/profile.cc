@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "evener/core/random.h"
 #include "evener/core/time.h"
 #include "evener/run/start.h"
 
@@ -18,7 +19,7 @@ struct Sample {
 };
 
 constexpr std::array<std::size_t, 6> kSizes{32, 64, 128, 256, 512, 1024};
-constexpr int kRepeats = 7;
+constexpr std::size_t kRepeats = 7;
 
 /// Rows in the order of their non-zeros.
 std::vector<std::uint32_t> by_nonzeros(const Dataset& data) {
@@ -91,17 +92,24 @@ Profile measure_device(Device& device, const TrainOptions& options, const Traini
     if (size > rows.size()) break;
     // From the middle of the poorer and of the richer half, and a mixture.
     for (const double place : {0.25, 0.75, 0.5}) {
-      const auto begin = static_cast<std::size_t>(place * static_cast<double>(rows.size() - size));
-      const std::span<const std::uint32_t> batch(rows.data() + begin, size);
-      std::vector<double> seconds;
-      for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      // Other rows each time, with about as many non-zeros: the same again would be in the cache.
+      const std::size_t span = std::min(rows.size(), kRepeats * size);
+      const auto first = static_cast<std::size_t>(place * static_cast<double>(rows.size() - span));
+      std::vector<std::uint32_t> pool(rows.begin() + static_cast<std::ptrdiff_t>(first),
+                                      rows.begin() + static_cast<std::ptrdiff_t>(first + span));
+      Random(options.seed, step).shuffle(std::span(pool));
+      std::vector<Sample> runs;
+      for (std::size_t at = 0; at + size <= span; at += size) {
+        const std::span<const std::uint32_t> batch(pool.data() + at, size);
         const Stopwatch watch;
         replica->step({&data.train, batch}, {++step, static_cast<float>(options.learning_rate)});
-        seconds.push_back(watch.elapsed());
+        const double seconds = watch.elapsed();
+        runs.push_back({static_cast<double>(size), nonzeros_of(data.train, batch), seconds});
       }
-      std::nth_element(seconds.begin(), seconds.begin() + kRepeats / 2, seconds.end());
-      samples.push_back(
-          {static_cast<double>(size), nonzeros_of(data.train, batch), seconds[kRepeats / 2]});
+      const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
+      std::nth_element(runs.begin(), middle, runs.end(),
+                       [](const Sample& a, const Sample& b) { return a.seconds < b.seconds; });
+      samples.push_back(*middle);
     }
   }
   const auto [fixed, per_row, per_nonzero] = fit(samples, {true, true, true});

@@ -26,6 +26,8 @@ namespace fs = std::filesystem;
 
 // Kept beside the options in a checkpoint: a run can only go on with the data it began with.
 constexpr const char* kRowsKey = "data rows";
+// The same for time: virtual and real seconds do not mix.
+constexpr const char* kVirtualKey = "virtual time";
 
 Checkpoint fresh_start(const TrainOptions& options, const TrainingData& data, Reporter& reporter) {
   Checkpoint start;
@@ -63,6 +65,14 @@ void check_same_data(const TrainOptions& options, const TrainingData& data,
                     model.network.features, model.network.labels, data.row_count(),
                     data.train.feature_count, data.train.label_count));
   }
+}
+
+void check_same_time(const TrainOptions& options, const Checkpoint& start, bool is_virtual) {
+  const bool was_virtual = start.options.count(kVirtualKey) > 0;
+  if (was_virtual == is_virtual) return;
+  throw UsageError(fmt::format("--resume {}: that run was {}: go on with evener {}", options.resume,
+                               was_virtual ? "a simulation" : "not a simulation",
+                               was_virtual ? "simulate" : "train"));
 }
 
 void check_same_shape(const TrainOptions& options, const Checkpoint& start) {
@@ -198,6 +208,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   if (resumes) {
     directory.emplace(options.resume, RunDirectory::Open::resume);
     start = resumed_start(options, *directory, reporter);
+    check_same_time(options, *start, context.virtual_time.has_value());
   } else if (!options.output.empty()) {
     refuse_existing_run(options.output);
   }
@@ -215,6 +226,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   }
   start->options = option_texts(with_absolute_paths(options));
   start->options[kRowsKey] = std::to_string(data.row_count());
+  if (context.virtual_time) start->options[kVirtualKey] = "yes";
   const std::string config = config_text(with_absolute_paths(options));
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);

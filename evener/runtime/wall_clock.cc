@@ -50,13 +50,54 @@ class Mailbox {
   bool closed_ = false;
 };
 
+/// Does a task and notes where its time went; a worker that throws has failed.
+class Workbench {
+ public:
+  Workbench(Models& models, double speed) : models_(models), speed_(speed) {}
+
+  Arrival run(Task task, const Stopwatch& clock) const {
+    Arrival arrival;
+    arrival.task = std::move(task);
+    try {
+      work(arrival, clock);
+    } catch (const std::exception& problem) {
+      arrival.failure = problem.what();
+    }
+    arrival.spent.end = clock.elapsed();
+    return arrival;
+  }
+
+ private:
+  void work(Arrival& arrival, const Stopwatch& clock) const {
+    Spent& spent = arrival.spent;
+    spent.begin = clock.elapsed();
+    models_.begin(arrival.task);
+    const Seconds copied = clock.elapsed();
+    arrival.loss_sum = models_.compute(arrival.task);
+    Seconds computed = clock.elapsed();
+    if (speed_ < 1) {  // emulated slowness: the rest of the time is slept
+      const Seconds rest = (computed - copied) * (1 / speed_ - 1);
+      std::this_thread::sleep_for(std::chrono::duration<double>(rest));
+      computed = clock.elapsed();
+    }
+    models_.end(arrival.task);
+    spent.compute = computed - copied;
+    spent.transfer = clock.elapsed() - spent.begin - spent.compute;
+  }
+
+  Models& models_;
+  double speed_;
+};
+
 class WallClock final : public Stage {
  public:
   WallClock(Models& models, int workers, const WallClockOptions& options)
-      : models_(models), tasks_(static_cast<std::size_t>(workers)) {
+      : tasks_(static_cast<std::size_t>(workers)) {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      const double speed = i < options.speeds.size() ? options.speeds[i] : 1;
-      threads_.emplace_back([this, i, speed] { work(tasks_[i], speed); });
+      const Workbench bench(models, i < options.speeds.size() ? options.speeds[i] : 1);
+      threads_.emplace_back([this, i, bench] {
+        while (auto task = tasks_[i].get()) arrivals_.put(bench.run(std::move(*task), clock_));
+      });
     }
   }
   ~WallClock() override {
@@ -71,48 +112,34 @@ class WallClock final : public Stage {
   Arrival next() override { return std::move(*arrivals_.get()); }
 
  private:
-  void work(Mailbox<Task>& tasks, double speed) {
-    while (auto task = tasks.get()) {
-      Arrival arrival;
-      arrival.task = std::move(*task);
-      try {
-        run(arrival, speed);
-      } catch (const std::exception& problem) {
-        arrival.failure = problem.what();
-      }
-      arrival.spent.end = now();
-      arrivals_.put(std::move(arrival));
-    }
-  }
-
-  void run(Arrival& arrival, double speed) {
-    Spent& spent = arrival.spent;
-    spent.begin = now();
-    models_.begin(arrival.task);
-    const Seconds copied = now();
-    arrival.loss_sum = models_.compute(arrival.task);
-    Seconds computed = now();
-    if (speed < 1) {  // emulated slowness: the rest of the time is slept
-      const Seconds rest = (computed - copied) * (1 / speed - 1);
-      std::this_thread::sleep_for(std::chrono::duration<double>(rest));
-      computed = now();
-    }
-    models_.end(arrival.task);
-    spent.compute = computed - copied;
-    spent.transfer = now() - spent.begin - spent.compute;
-  }
-
-  Models& models_;
   Stopwatch clock_;
   std::vector<Mailbox<Task>> tasks_;  // one a worker
   Mailbox<Arrival> arrivals_;
   std::vector<std::thread> threads_;
 };
 
+/// With one worker there is nobody to talk to meanwhile: it works on the coordinator's own thread,
+/// which saves waking two threads in turns for every step.
+class SingleWorker final : public Stage {
+ public:
+  SingleWorker(Models& models, const WallClockOptions& options)
+      : bench_(models, options.speeds.empty() ? 1 : options.speeds.front()) {}
+
+  Seconds now() const override { return clock_.elapsed(); }
+  void start(Task task) override { task_ = std::move(task); }
+  Arrival next() override { return bench_.run(std::move(task_), clock_); }
+
+ private:
+  Stopwatch clock_;
+  Workbench bench_;
+  Task task_;
+};
+
 }  // namespace
 
 std::unique_ptr<Stage> make_wall_clock(Models& models, int workers,
                                        const WallClockOptions& options) {
+  if (workers == 1) return std::make_unique<SingleWorker>(models, options);
   return std::make_unique<WallClock>(models, workers, options);
 }
 

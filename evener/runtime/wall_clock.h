@@ -15,7 +15,8 @@ struct WallClockOptions {
   std::vector<double> speeds;
 };
 
-/// `workers` threads that run tasks on `models`, which outlives the stage.
+/// `workers` threads that run tasks on `models`, which outlives the stage; a single worker needs no
+/// thread of its own.
 std::unique_ptr<Stage> make_wall_clock(Models& models, int workers,
                                        const WallClockOptions& options = {});
 
