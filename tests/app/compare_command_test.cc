@@ -1,0 +1,108 @@
+#include <filesystem>
+
+#include "tests/app/command.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace evener {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kCluster = EVENER_SOURCE_DIR "/docs/examples/cluster.toml";
+
+class Compare : public CommandTest {
+ protected:
+  Compare() {
+    EXPECT_EQ(run({"dataset", "synthetic", "-o", folder_ / "data", "--rows", "400", "--features",
+                   "50", "--labels", "10"})
+                  .code,
+              0);
+  }
+  std::vector<std::string> compare(const std::vector<std::string>& more) {
+    std::vector<std::string> all{"compare", folder_ / "data", "--hidden", "8",  "--epochs",
+                                 "3",       "--seeds",        "2",        "-o", folder_ / "out"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+};
+
+TEST_F(Compare, PrintsATableAndWritesJsonCsvAndAPage) {
+  const Outcome outcome = run(compare({"--strategies", "sync,adaptive-sgd:gamma=0", "--virtual",
+                                       kCluster, "--tune", "lr", "--target", "p@1"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("(virtual time)"), HasSubstr("\nsync "),
+                                 HasSubstr("\nadaptive-sgd:gamma=0 "),
+                                 HasSubstr("recommended here: --strategy ")));
+  const json written = json::parse(contents_of(folder_ / "out/comparison.json"));
+  ASSERT_EQ(written.at("strategies").size(), 2U);
+  for (const auto& strategy : written.at("strategies")) {
+    EXPECT_EQ(strategy.at("runs").size(), 2U);
+    EXPECT_EQ(strategy.at("tuning").size(), 3U);
+    EXPECT_EQ(strategy.at("reached"), 2) << "the target is what the worst nearly reaches";
+    EXPECT_EQ(strategy.at("runs")[0].at("curve").size(), 3U);
+    EXPECT_EQ(strategy.at("runs")[0].at("workers").size(), 3U);
+  }
+  const std::string csv = contents_of(folder_ / "out/comparison.csv");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2 * 2 * 3);
+  EXPECT_THAT(contents_of(folder_ / "out/report.html"), HasSubstr("adaptive-sgd:gamma=0"));
+}
+
+TEST_F(Compare, VirtualTimeGivesTheSameTwice) {
+  const auto arguments =
+      compare({"--strategies", "hogbatch,elastic", "--virtual", kCluster, "--json"});
+  const Outcome first = run(arguments), second = run(arguments);
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.out, second.out);
+}
+
+TEST_F(Compare, RunsRealDevicesToo) {
+  const Outcome outcome = run(compare({"--strategies", "sync,hogwild:cpu-batch=8", "--devices",
+                                       "cpu:1,cpu:1", "--emulate", "1=x0.5", "--json"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result.at("virtual_time"), false);
+  EXPECT_EQ(result.at("devices")[1], "cpu:1 (emulated x0.5)");
+}
+
+TEST_F(Compare, WrongWishesAreRefusedBeforeAnythingIsTrained) {
+  expect_error(compare({"--strategies", "sinc"}), 2, "(did you mean 'sync'?)");
+  expect_error(compare({"--strategies", ","}), 2, "--strategies: names none");
+  expect_error(compare({"--target", "p@7=0.5"}), 2, "--target: unknown metric 'p@7'");
+  expect_error(compare({"--target", "p@1=high"}), 2, "'high' is not a number");
+  expect_error(compare({"--strategies", "sequential", "--devices", "cpu:1,cpu:1"}), 2,
+               "trains on one device");
+  expect_error(compare({"--virtual", kCluster, "--devices", "cpu:1"}), 2,
+               "--devices: with --virtual");
+  expect_error(compare({"--virtual", "none.toml"}), 2, "there is no such cluster file");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(Compare, ADivergingStrategyIsShownAsSuch) {
+  const Outcome outcome =
+      run(compare({"--strategies", "sync", "--virtual", kCluster, "--optimizer", "sgd",
+                   "--learning-rate", "1e30", "--l2", "1", "--json", "--target", "p@1=0.5"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const json run_ = json::parse(outcome.out).at("strategies")[0].at("runs")[0];
+  EXPECT_EQ(run_.at("diverged"), true);
+  EXPECT_TRUE(run_.at("seconds_to_target").is_null());
+}
+
+TEST_F(Compare, ProfileWritesADeviceThatSimulateTakes) {
+  const std::string cluster = folder_ / "cluster.toml";
+  EXPECT_EQ(run({"profile", "cpu:1", folder_ / "data", "--hidden", "8", "-o", cluster}).code, 0);
+  EXPECT_THAT(contents_of(cluster),
+              AllOf(HasSubstr("[[device]]\nname = \"cpu:1\""), HasSubstr("per-row-us = ")));
+  const Outcome outcome = run({"simulate", cluster, folder_ / "data", "--hidden", "8", "--epochs",
+                               "1", "-o", folder_ / "run", "--quiet"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  // Virtual and real seconds do not mix.
+  expect_error({"train", "--resume", folder_ / "run", "--epochs", "2"}, 2,
+               "that run was a simulation");
+}
+
+}  // namespace
+}  // namespace evener
