@@ -109,6 +109,10 @@ void run(const Wish& wish, Shell& shell) {
     context.virtual_time = read_cluster(wish.cluster);
   }
   const TrainOptions train = resolve_options(wish.given.texts, wish.given.config);
+  const std::string folder = train.output.empty() ? "comparison" : train.output;
+  if (std::filesystem::exists(folder + "/comparison.json")) {
+    throw UsageError(folder + ": holds a comparison already; choose another folder with -o");
+  }
   context.cache_directory = shell.environment.cache_directory;
   context.automatic_device = shell.environment.automatic_device;
   context.interrupted = caught_signal;
@@ -125,7 +129,6 @@ void run(const Wish& wish, Shell& shell) {
     shell.exit_code = 128 + caught_signal();
     return;
   }
-  const std::string folder = train.output.empty() ? "comparison" : train.output;
   write_results(*comparison, folder);
   print(train.json
             ? comparison_json(*comparison)
@@ -140,19 +143,22 @@ void add_compare(CLI::App& app, Shell& shell) {
   command->footer(kExamples);
   auto wish = std::make_shared<Wish>();
   const auto group = "Comparison";
-  command->add_option("--strategies", wish->strategies, "names, each with :option=value parts")
+  command
+      ->add_option("--strategies", wish->strategies,
+                   "names, each with :option=value parts (sync,elastic,sma,adaptive-sgd)")
       ->type_name("A,B,...")
       ->capture_default_str()
       ->group(group);
   command
-      ->add_option("--target", wish->target,
-                   "metric=value that a run has to reach, as p@1=0.7; without a value: nearly "
-                   "what the worst strategy reaches")
+      ->add_option(
+          "--target", wish->target,
+          "metric=value that a run has to reach, as p@1=0.7; without a value: 97 % of what "
+          "the best strategy gets to (p@1)")
       ->group(group);
   command->add_option("--virtual", wish->cluster, "in virtual time, on the devices of this file")
       ->type_name("FILE")
       ->group(group);
-  command->add_option("--seeds", wish->seeds, "runs of each strategy")
+  command->add_option("--seeds", wish->seeds, "runs of each strategy (5)")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str()
       ->group(group);
@@ -165,7 +171,7 @@ void add_compare(CLI::App& app, Shell& shell) {
   command->add_option("--tune", wish->tune, "lr: the learning rate of each strategy, over --grid")
       ->check(CLI::IsMember({"lr"}))
       ->group(group);
-  command->add_option("--grid", wish->grid, "factors of --learning-rate to tune over")
+  command->add_option("--grid", wish->grid, "factors of --learning-rate to tune over (0.3,1,3)")
       ->capture_default_str()
       ->group(group);
   add_train_options(*command, wish->given);

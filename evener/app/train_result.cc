@@ -18,6 +18,7 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
       {"seconds", progress.seconds},     {"samples_per_second", result.samples_per_second},
       {"train_loss", result.train_loss}, {"metrics", result.metrics}};
   json["strategy"] = result.strategy;
+  json["virtual_time"] = result.virtual_time;
   for (const auto& worker : result.workers) {
     json["devices"].push_back({{"name", worker.name},
                                {"updates", worker.updates},
@@ -42,9 +43,10 @@ std::string how_it_ended(const TrainResult& result) {
 
 std::string worker_table(const TrainResult& result) {
   std::string text = fmt::format("{:<10}{}\n", "strategy", result.strategy);
-  for (const auto& worker : result.workers) {
-    text += fmt::format("{:<10}{}: {} updates, {} rows, last batch {}, busy {:.0f} %", "device",
-                        worker.name, worker.updates, worker.rows, worker.batch,
+  for (std::size_t i = 0; i < result.workers.size(); ++i) {
+    const WorkerResult& worker = result.workers[i];
+    text += fmt::format("{:<10}{} {}: {} updates, {} rows, last batch {}, busy {:.0f} %", "device",
+                        i, worker.name, worker.updates, worker.rows, worker.batch,
                         100 * (worker.compute + worker.transfer));
     if (worker.transfer > 0.005) text += fmt::format(" (copying {:.0f} %)", 100 * worker.transfer);
     if (worker.staleness > 0) text += fmt::format(", staleness {:.1f}", worker.staleness);
@@ -55,17 +57,22 @@ std::string worker_table(const TrainResult& result) {
 
 std::string result_text(const TrainResult& result) {
   const Progress& progress = result.progress;
-  std::string text = fmt::format("{:<10}{}\n{:<10}{} after {} epochs, {} steps, {}\n", "run",
-                                 result.directory, "", how_it_ended(result), progress.epoch,
-                                 progress.step, format_duration(progress.seconds));
+  const std::string time = result.virtual_time
+                               ? fmt::format("{:.2f} s of virtual time", progress.seconds)
+                               : format_duration(progress.seconds);
+  std::string text =
+      fmt::format("{:<10}{}\n{:<10}{} after {} epochs, {} steps, {}\n", "run", result.directory, "",
+                  how_it_ended(result), progress.epoch, progress.step, time);
   if (result.samples_per_second > 0) {
-    text += fmt::format("{:<10}{:.0f} rows/s\n", "speed", result.samples_per_second);
+    text += fmt::format("{:<10}{:.0f} rows/s{}\n", "speed", result.samples_per_second,
+                        result.virtual_time ? " in virtual time" : "");
   }
   if (progress.best_epoch > 0) {
     text += fmt::format("{:<10}{} {} after epoch {}\n", "best", metric_title(result.best_by),
                         metric_text(result.best_by, progress.best_metric), progress.best_epoch);
   }
   if (result.workers.size() > 1) text += worker_table(result);
+  if (!result.metrics.empty()) text += "final model:\n";
   return text + metrics_table(result.metrics);
 }
 

@@ -31,6 +31,13 @@ struct Job {
   ComparedRun result;
 };
 
+Spread spread(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const double upper = values[values.size() / 2], lower = values[(values.size() - 1) / 2];
+  return {upper == lower ? upper : (upper + lower) / 2, values.front(), values.back()};
+}
+
 class Interrupted : public Error {
  public:
   explicit Interrupted(int number) : Error("interrupted"), signal(number) {}
@@ -75,7 +82,7 @@ class Comparer {
     for (auto& job : jobs) {
       comparison_.strategies[job.strategy].runs.push_back(std::move(job.result));
     }
-    comparison_.target = options_.target ? *options_.target : easiest_target();
+    comparison_.target = options_.target ? *options_.target : default_target();
     for (auto& strategy : comparison_.strategies) {
       for (auto& run : strategy.runs) run.seconds_to_target = time_to(run, comparison_.target);
     }
@@ -149,17 +156,16 @@ class Comparer {
     return std::nullopt;
   }
 
-  /// What even the worst median run nearly got to, so that all can be compared.
-  double easiest_target() const {
-    double worst = comparison_.larger_is_better ? kNever : -kNever;
+  /// Nearly what the best strategy's median run gets to: one that learned nothing sets no target.
+  double default_target() const {
+    double best = comparison_.larger_is_better ? -kNever : kNever;
     for (const auto& strategy : comparison_.strategies) {
-      std::vector<double> best;
-      for (const auto& run : strategy.runs) best.push_back(run.best_quality);
-      std::sort(best.begin(), best.end());
-      const double median = best[best.size() / 2];
-      if (!better(median, worst)) worst = median;
+      std::vector<double> own;
+      for (const auto& run : strategy.runs) own.push_back(run.best_quality);
+      const double median = spread(own).median;
+      if (better(median, best)) best = median;
     }
-    return comparison_.larger_is_better ? 0.98 * worst : 1.02 * worst;
+    return comparison_.larger_is_better ? 0.97 * best : 1.03 * best;
   }
 
   /// In virtual time one job a core; real devices get the machine for themselves.
@@ -286,12 +292,6 @@ class Comparer {
   TrainingData data_;
   Comparison comparison_;
 };
-
-Spread spread(std::vector<double> values) {
-  if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  return {values[values.size() / 2], values.front(), values.back()};
-}
 
 }  // namespace
 

@@ -74,7 +74,7 @@ struct Comparison {
 struct CompareOptions {
   std::vector<std::string> strategies;
   std::string metric = "p@1";
-  std::optional<double> target;  // nothing: 98 % of the way of the worst strategy's best
+  std::optional<double> target;  // nothing: 97 % of what the best strategy gets to
   std::uint32_t seeds = 5;
   /// More than one also brings replicas together so often: strategies that merge then merge more.
   std::uint32_t evaluations_per_epoch = 1;

@@ -167,7 +167,7 @@ TrainOptions resolve_options(const OptionTexts& given, const std::string& config
   }
   apply_option_texts(from_file, options);
   apply_option_texts(given, options);
-  if (options.data.empty()) throw UsageError("no training data given: evener train DATA");
+  if (options.data.empty()) throw UsageError("no training data given: name a file or a folder");
   use_folder(options);
   if (!resume.empty() && !options.output.empty()) {
     throw UsageError("--resume goes on in the same run directory: leave -o out");

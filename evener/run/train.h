@@ -51,6 +51,7 @@ struct TrainResult {
   double samples_per_second = 0;  // of this session, evaluations and checkpoints not counted
   Metrics metrics;                // of the final model; empty without evaluation
   std::string best_by;            // the metric that decides; empty without evaluation
+  bool virtual_time = false;      // all seconds are those of simulated devices
   std::string strategy;           // with the options that differ from its defaults
   std::vector<WorkerResult> workers;
 };

@@ -67,6 +67,7 @@ TrainResult Trainer::run() {
   while (position_.epoch < options_.epochs && !stop_early()) {
     last_step_end_ = step_clock();
     if (position_.next_row == 0) epoch_begin_seconds_ = step_seconds_;
+    rows_trained_ = position_.next_row;
     checkpoint_due_ = false;
     const bool whole = engine_->run_epoch(
         position_, [this](const StepReport& report) { return after_step(report); });
@@ -87,6 +88,7 @@ bool Trainer::after_step(const StepReport& report) {
   const double now = step_clock();
   step_seconds_ += now - last_step_end_;
   rows_done_ += report.rows;
+  rows_trained_ += report.rows;
   rows_recorded_ += report.rows;
   recorded_loss_ += report.loss * static_cast<double>(report.rows);
   if (rows_recorded_ >= record_rows_) {
@@ -271,6 +273,7 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   result.metrics = metrics_;
   result.best_by = best_by_;
   result.strategy = engine_->strategy().text();
+  result.virtual_time = engine_->is_virtual();
   result.workers = worker_results(engine_->timeline(), step_seconds_);
   write_trace();
   auto fields = metric_fields(metrics_);
@@ -297,7 +300,7 @@ ProgressState Trainer::display_state() const {
                       static_cast<double>(options_.epochs);
   state.seconds = seconds();
   state.samples_per_second = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
-  state.loss = position_.loss_sum / std::max<double>(1, static_cast<double>(position_.next_row));
+  state.loss = position_.loss_sum / std::max<double>(1, static_cast<double>(rows_trained_));
   state.metrics = metrics_line_;
   return state;
 }

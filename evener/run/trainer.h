@@ -70,6 +70,7 @@ class Trainer {
   std::size_t optimizer_vectors_;
   std::unique_ptr<Engine> engine_;
   Position position_;
+  std::uint64_t rows_trained_ = 0;  // of the current epoch, less than next_row while some are out
   bool checkpoint_due_ = false;
 
   std::string best_by_;

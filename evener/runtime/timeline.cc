@@ -53,9 +53,12 @@ void Timeline::add_task(const Task& task, const Spent& spent, std::uint64_t stal
   totals.transfer += spent.transfer;
   totals.staleness_sum += static_cast<double>(staleness * task.parts.size());
   totals.staleness_max = std::max(totals.staleness_max, staleness);
-  totals.last_batch = task.parts.front().slice.rows.size();
-  keep({task.worker, task.work, task.rows(), totals.last_batch, task.parts.size(), staleness,
-        spent.begin, spent.end, spent.transfer});
+  const std::size_t batch = task.parts.front().slice.rows.size();
+  // The very last batch of an epoch is a remainder and tells nothing.
+  totals.last_batch = std::max(batch, totals.batch_before);
+  totals.batch_before = batch;
+  keep({task.worker, task.work, task.rows(), batch, task.parts.size(), staleness, spent.begin,
+        spent.end, spent.transfer});
 }
 
 void Timeline::add_merge(Seconds begin, Seconds end) {

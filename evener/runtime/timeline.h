@@ -28,7 +28,7 @@ struct WorkerTotals {
   Seconds compute = 0, transfer = 0;
   double staleness_sum = 0;  // over updates
   std::uint64_t staleness_max = 0;
-  std::size_t last_batch = 0;
+  std::size_t last_batch = 0, batch_before = 0;
 };
 
 class Timeline {

@@ -153,9 +153,9 @@ TEST_F(SeveralDevices, TheResultListsBothForPeople) {
   const Outcome outcome = run(two_workers("run"));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("training on cpu:1 + cpu:1 by adaptive-sgd ("));
-  const std::size_t first = outcome.out.find("\ndevice    cpu:1: ");
+  const std::size_t first = outcome.out.find("\ndevice    0 cpu:1: ");
   ASSERT_NE(first, std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("\ndevice    cpu:1: ", first + 1), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\ndevice    1 cpu:1: ", first + 1), std::string::npos) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("\nstrategy  adaptive-sgd\n"));
 }
 
@@ -259,8 +259,8 @@ TEST_F(Simulate, NamesTheDevicesOfTheFile) {
   EXPECT_THAT(outcome.err,
               HasSubstr("simulating training on fast card + older card + host by adaptive-sgd"));
   EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("device    fast card: "), HasSubstr("device    older card: "),
-                    HasSubstr("device    host: ")));
+              AllOf(HasSubstr("device    0 fast card: "), HasSubstr("device    1 older card: "),
+                    HasSubstr("device    2 host: ")));
 }
 
 TEST_F(Simulate, RealDevicesAndBadFilesAreRefused) {
