@@ -58,6 +58,7 @@ std::unique_ptr<Stage> stage_of(const EngineSetup& setup, Models& models) {
 
 std::vector<std::string> names_of(const std::vector<WorkerTraits>& workers) {
   std::vector<std::string> names;
+  names.reserve(workers.size());
   for (const auto& worker : workers) names.push_back(worker.name);
   return names;
 }
