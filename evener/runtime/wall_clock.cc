@@ -107,7 +107,8 @@ class WallClock final : public Stage {
 
   Seconds now() const override { return clock_.elapsed(); }
   void start(Task task) override {
-    tasks_[static_cast<std::size_t>(task.worker)].put(std::move(task));
+    Mailbox<Task>& mailbox = tasks_[static_cast<std::size_t>(task.worker)];
+    mailbox.put(std::move(task));
   }
   Arrival next() override { return std::move(*arrivals_.get()); }
 
