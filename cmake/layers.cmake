@@ -9,3 +9,17 @@ function(evener_layer name)
   list(TRANSFORM ARG_USES PREPEND evener_)
   target_link_libraries(evener_${name} PUBLIC evener_flags ${ARG_USES} ${ARG_LIBRARIES})
 endfunction()
+
+# evener_embed(TARGET TEMPLATE FILE...)
+# The files' texts as strings in the program: for each, the template's @NAME@ after the file's name
+# without its ending.
+function(evener_embed target template)
+  foreach(file ${ARGN})
+    get_filename_component(name ${file} NAME_WE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
+    file(READ ${PROJECT_SOURCE_DIR}/${file} ${name})
+  endforeach()
+  string(REGEX REPLACE "\\.in$" "" source ${template})
+  configure_file(${PROJECT_SOURCE_DIR}/${template} ${PROJECT_BINARY_DIR}/generated/${source} @ONLY)
+  target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated/${source})
+endfunction()

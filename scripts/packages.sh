@@ -5,9 +5,10 @@ build_packages=(
   g++ cmake ninja-build ccache mold pkg-config
   libhwy-dev libcli11-dev libfmt-dev nlohmann-json3-dev
   libtomlplusplus-dev liblzma-dev zlib1g-dev libxxhash-dev libfast-float-dev
+  ocl-icd-opencl-dev opencl-clhpp-headers
 )
 test_packages=(
-  librapidcheck-dev libgtest-dev libgmock-dev
+  librapidcheck-dev libgtest-dev libgmock-dev pocl-opencl-icd
   clang-format clang-tidy clang-19 libclang-rt-19-dev python3-venv
 )
 

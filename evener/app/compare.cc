@@ -114,7 +114,8 @@ void run(const Wish& wish, Shell& shell) {
     throw UsageError(folder + ": holds a comparison already; choose another folder with -o");
   }
   context.cache_directory = shell.environment.cache_directory;
-  context.automatic_device = shell.environment.automatic_device;
+  context.devices.automatic = shell.environment.automatic_device;
+  context.devices.cache_directory = shell.environment.cache_directory;
   context.interrupted = caught_signal;
   catch_signals();
   const auto progress = [&](const std::string& line) {

@@ -23,7 +23,7 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
           },
           "format of the data: " + find_train_option("format").range + " (auto)")
       ->type_name("WORD");
-  command.add_option("--devices", options.device, "auto, cpu, or cpu:T for T threads (auto)")
+  command.add_option("--devices", options.device, "auto, cpu, cpu:T for T threads, or opencl:P.D (auto)")
       ->type_name("WORD");
   command.add_flag("--no-cache", options.no_cache, "do not keep a binary copy of the data");
   command.add_flag("--json", options.json, "print JSON");
@@ -37,7 +37,8 @@ LoadedModel load_for(const ModelOptions& options, const Environment& environment
   if (!options.no_cache) data.cache_directory = environment.cache_directory;
   loaded.data = open_data_for(loaded.model, options.data, data, print_warning);
   loaded.device =
-      make_device(options.device == "auto" ? environment.automatic_device : options.device);
+      make_device(options.device == "auto" ? environment.automatic_device : options.device,
+                  {.memory_limit = 0, .cache_directory = environment.cache_directory});
   loaded.replica = loaded.device->make_replica(loaded.model.network, Training{});
   loaded.replica->load(0, loaded.model.parameters.span());
   return loaded;

@@ -24,7 +24,8 @@ void run(const GivenOptions& given, Shell& shell) {
   const TrainOptions options = resolve_options(given.texts, given.config);
   RunContext context;
   context.cache_directory = environment.cache_directory;
-  context.automatic_device = environment.automatic_device;
+  context.devices.automatic = environment.automatic_device;
+  context.devices.cache_directory = environment.cache_directory;
   context.reporter = {stderr, !options.quiet, environment.display};
   context.training_begins = catch_signals;
   context.interrupted = caught_signal;

@@ -16,7 +16,7 @@ class GradientStep {
  public:
   GradientStep(const Training& training, const Step& step, std::span<FloatBuffer> vectors,
                std::span<float> gradient)
-      : rule_(cpu::update_rule(training, step)), gradient_(gradient) {
+      : rule_(update_rule(training, step)), gradient_(gradient) {
     vectors_.weight = vectors[0].data();
     if (vectors.size() > 1) vectors_.first = vectors[1].data();
     if (vectors.size() > 2) vectors_.second = vectors[2].data();
@@ -62,7 +62,7 @@ class GradientStep {
   }
 
   const cpu::Kernels& kernels_ = cpu::kernels();
-  cpu::UpdateRule rule_;
+  UpdateRule rule_;
   cpu::Vectors vectors_;
   std::span<float> gradient_;
 };

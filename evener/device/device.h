@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evener/core/buffer.h"
+#include "evener/core/error.h"
 #include "evener/data/dataset.h"
 #include "evener/nn/network.h"
 #include "evener/nn/predictions.h"
@@ -15,13 +16,21 @@
 
 namespace evener {
 
+/// The step after the one at hand.
+struct NextStep {
+  Batch batch;
+  Step step;
+};
+
 /// A model on a device, with its optimizer state.
 class Replica {
  public:
   virtual ~Replica() = default;
 
-  /// One update as nn/training.h defines it; returns the batch's mean loss before it.
-  virtual double step(const Batch& batch, const Step& step) = 0;
+  /// One update as nn/training.h defines it; returns the batch's mean loss before it. Where the
+  /// step after it is known, an accelerator makes that batch ready while it computes.
+  virtual double step(const Batch& batch, const Step& step, const NextStep* next) = 0;
+  double step(const Batch& batch, const Step& at) { return step(batch, at, nullptr); }
 
   /// Appends the batch's rows to `out`, whose k says how many labels to keep.
   virtual void predict(const Batch& batch, Predictions& out) = 0;
@@ -35,8 +44,8 @@ class Replica {
   virtual FloatBuffer take(int vector) = 0;
   virtual void give(int vector, FloatBuffer values) = 0;
 
-  void load(int vector, std::span<const float> values);
-  void store(int vector, std::span<float> values);
+  virtual void load(int vector, std::span<const float> values);
+  virtual void store(int vector, std::span<float> values);
 };
 
 class Device {
@@ -57,6 +66,12 @@ class Device {
   }
   /// How many replicas that would be.
   virtual int in_place_threads() const { return 0; }
+
+  /// The most rows of a batch that its memory holds beside the model; 0: no limit of its own.
+  /// DeviceError where the model alone does not fit.
+  virtual std::size_t most_rows(const Network& /*network*/, const Training& /*training*/) const {
+    return 0;
+  }
 };
 
 /// One update, as nn/training.h defines it, with a gradient that was summed elsewhere (rule
@@ -66,7 +81,18 @@ void apply_gradient(const Network& network, const Training& training, const Step
                     std::span<FloatBuffer> vectors, std::span<float> gradient,
                     std::span<const std::uint32_t> features);
 
-/// "cpu" (all cores) or "cpu:T". UsageError names what is valid.
-std::unique_ptr<Device> make_device(const std::string& name);
+struct DeviceOptions {
+  std::size_t memory_limit = 0;  // bytes of a device's own memory that may be used; 0: all of it
+  std::string cache_directory;   // for compiled kernels; empty: none are kept
+};
+
+/// "cpu" (all cores), "cpu:T", "opencl:P.D", "opencl:P.D.S". UsageError names what is valid.
+std::unique_ptr<Device> make_device(const std::string& name, const DeviceOptions& options = {});
+
+/// A device that runs but failed: lost, or out of its memory.
+class DeviceError : public Error {
+ public:
+  using Error::Error;
+};
 
 }  // namespace evener

@@ -3,10 +3,12 @@
 #include "evener/core/error.h"
 #include "evener/device/cpu/cpu_device.h"
 #include "evener/device/device.h"
+#include "evener/device/opencl/list.h"
+#include "evener/device/opencl/opencl_device.h"
 
 namespace evener {
 
-std::unique_ptr<Device> make_device(const std::string& name) {
+std::unique_ptr<Device> make_device(const std::string& name, const DeviceOptions& options) {
   constexpr int kMostThreads = 1024;
   if (name == "cpu") return cpu::make_cpu_device({});
   if (name.starts_with("cpu:")) {
@@ -19,7 +21,12 @@ std::unique_ptr<Device> make_device(const std::string& name) {
     throw UsageError("device '" + name + "': cpu:T takes a number of threads from 1 to " +
                      std::to_string(kMostThreads));
   }
-  throw UsageError("unknown device '" + name + "'; valid: cpu, cpu:T (T threads)");
+  if (name.starts_with("opencl")) {
+    return opencl::make_opencl_device(opencl::parse_place(name), options);
+  }
+  throw UsageError("unknown device '" + name +
+                   "'; valid: cpu, cpu:T (T threads), opencl:P.D (platform, device), opencl:P.D.S "
+                   "(one compute unit of it); `evener devices` shows what is here");
 }
 
 }  // namespace evener

@@ -106,9 +106,7 @@ class Comparer {
       devices.virtual_time = context_.virtual_time;
       devices.virtual_time->seed = seed;
     } else {
-      devices =
-          open_devices(options.devices == "auto" ? context_.automatic_device : options.devices,
-                       options.emulate, context_.make_device);
+      devices = open_devices(options, context_.devices);
     }
     EngineSetup setup = checked(engine_setup(options, std::move(devices)));
     set_training(setup, options, data_, network_of(options, data_.train));

@@ -35,7 +35,8 @@ double parse_speed(const std::string& text) {
   return error == std::errc{} && stop == end ? speed : 0;
 }
 
-std::size_t find_device(const std::string& key, const std::vector<std::string>& names) {
+std::size_t find_device(const char* option, const std::string& key,
+                        const std::vector<std::string>& names) {
   std::size_t index = 0;
   const char* end = key.data() + key.size();
   const auto [stop, error] = std::from_chars(key.data(), end, index);
@@ -47,7 +48,7 @@ std::size_t find_device(const std::string& key, const std::vector<std::string>& 
   for (std::size_t i = 0; i < names.size(); ++i) {
     valid += fmt::format("{}{}: {}", i == 0 ? "" : ", ", i, names[i]);
   }
-  throw UsageError(fmt::format("--emulate: there is no one device '{}' here ({})", key, valid));
+  throw UsageError(fmt::format("{}: there is no one device '{}' here ({})", option, key, valid));
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ std::vector<double> parse_emulation(const std::string& text,
                       "at most 1, as in 1=x0.25",
                       part));
     }
-    const std::size_t device = find_device(trimmed(part.substr(0, equals)), names);
+    const std::size_t device = find_device("--emulate", trimmed(part.substr(0, equals)), names);
     if (speeds[device] > 0) {
       throw UsageError(fmt::format("--emulate: {} is given twice", names[device]));
     }
@@ -78,9 +79,34 @@ std::vector<double> parse_emulation(const std::string& text,
   return speeds;
 }
 
-RunDevices open_devices(const std::string& list, const std::string& emulate,
-                        const MakeDevice& make) {
-  RunDevices devices;
+std::vector<std::size_t> parse_memory_limits(const std::string& text,
+                                             const std::vector<std::string>& names) {
+  constexpr std::size_t kMega = 1'000'000;
+  std::vector<std::size_t> limits(names.size(), 0);
+  if (trimmed(text).empty()) return limits;
+  for (const auto& part : split(text)) {
+    const std::size_t equals = part.find('=');
+    const bool all = equals == std::string::npos;
+    const std::string number = trimmed(all ? part : part.substr(equals + 1));
+    std::size_t megabytes = 0;
+    const char* end = number.data() + number.size();
+    const auto [stop, error] = std::from_chars(number.data(), end, megabytes);
+    if (error != std::errc{} || stop != end || megabytes == 0 || megabytes > kMega * kMega) {
+      throw UsageError(fmt::format(
+          "--memory-limit: '{}' is neither a number of megabytes nor DEVICE=MEGABYTES", part));
+    }
+    if (all) {
+      std::fill(limits.begin(), limits.end(), megabytes * kMega);
+    } else {
+      limits[find_device("--memory-limit", trimmed(part.substr(0, equals)), names)] =
+          megabytes * kMega;
+    }
+  }
+  return limits;
+}
+
+RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& surroundings) {
+  const std::string& list = options.devices == "auto" ? surroundings.automatic : options.devices;
   std::vector<std::string> names;
   for (const auto& name : split(list)) {
     if (name.empty()) {
@@ -94,10 +120,15 @@ RunDevices open_devices(const std::string& list, const std::string& emulate,
                                                  : ""));
     }
     names.push_back(name);
-    devices.devices.push_back(make(name));
   }
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = devices.devices[i]->name();
-  devices.speeds = parse_emulation(emulate, names);
+  const auto limits = parse_memory_limits(options.memory_limit, names);
+  RunDevices devices;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    devices.devices.push_back(surroundings.make(
+        names[i], {.memory_limit = limits[i], .cache_directory = surroundings.cache_directory}));
+    names[i] = devices.devices.back()->name();
+  }
+  devices.speeds = parse_emulation(options.emulate, names);
   return devices;
 }
 

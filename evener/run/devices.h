@@ -21,15 +21,25 @@ struct RunDevices {
   std::size_t count() const { return virtual_time ? virtual_time->devices.size() : devices.size(); }
 };
 
-using MakeDevice = std::function<std::unique_ptr<Device>(const std::string&)>;
+using MakeDevice = std::function<std::unique_ptr<Device>(const std::string&, const DeviceOptions&)>;
 
-/// "cpu:1,cpu:1". UsageError where the list is empty or names a device twice; `cpu:T` may come more
-/// than once, each with threads of its own.
-RunDevices open_devices(const std::string& list, const std::string& emulate,
-                        const MakeDevice& make);
+/// What opening devices needs beside the user's options.
+struct DeviceSurroundings {
+  std::string automatic = "cpu";  // what --devices auto is here
+  std::string cache_directory;    // for compiled kernels; empty: none
+  MakeDevice make = make_device;
+};
+
+/// --devices, --emulate and --memory-limit: "cpu:1,cpu:1". UsageError where the list is empty or
+/// names a device twice; `cpu:T` may come more than once, each with threads of its own.
+RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& surroundings);
 
 /// The speeds that "1=x0.25, cpu:2=x0.5" gives to devices by index or name; empty for "".
 std::vector<double> parse_emulation(const std::string& text, const std::vector<std::string>& names);
+
+/// Bytes for each device from "512" or "1=512, opencl:0.0=256", in megabytes; 0: no limit.
+std::vector<std::size_t> parse_memory_limits(const std::string& text,
+                                             const std::vector<std::string>& names);
 
 /// `auto` is sequential on one device, and on several adaptive-sgd with our settings.
 std::string strategy_for(const TrainOptions& options, std::size_t devices);

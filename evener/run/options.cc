@@ -190,9 +190,13 @@ std::vector<OptionInfo> strategy_options() {
   std::vector<OptionInfo> options{
       text_option({"devices", "",
                    "auto (all cores), or a list: cpu, cpu:T for T threads, cpu:1,cpu:1 for two "
-                   "workers of one thread"},
+                   "workers of one thread, opencl:P.D, opencl:P.D.S (see evener devices)"},
                   &T::devices),
       text_option({"emulate", "", "slow devices down, by index or name: 1=x0.25"}, &T::emulate),
+      text_option({"memory-limit", "MB",
+                   "of an accelerator's own memory, at most this much: 512 for all, or by index or "
+                   "name: 1=512. Batches that do not fit are cut"},
+                  &T::memory_limit),
       text_option({"strategy", "",
                    "how devices train one model (see evener strategies); auto: sequential on one "
                    "device, adaptive-sgd with settings of ours on several"},

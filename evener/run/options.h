@@ -64,6 +64,7 @@ struct TrainOptions {
 
   std::string devices = "auto";
   std::string emulate;
+  std::string memory_limit;
   std::string strategy = "auto";
   std::map<std::string, std::string> strategy_options;  // as given; others are the strategy's own
 

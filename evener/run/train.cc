@@ -198,8 +198,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   if (context.virtual_time) {
     devices.virtual_time = context.virtual_time;
   } else {
-    devices = open_devices(options.devices == "auto" ? context.automatic_device : options.devices,
-                           options.emulate, context.make_device);
+    devices = open_devices(options, context.devices);
   }
   // Cheap refusals come before the data is read; a new run directory after, so that bad data leaves
   // none behind.

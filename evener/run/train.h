@@ -19,14 +19,13 @@ namespace evener {
 /// surroundings give the same model.
 struct RunContext {
   std::string cache_directory;           // where --cache-dir names none; empty: no cache
-  std::string automatic_device = "cpu";  // what --devices auto is here
+  DeviceSurroundings devices;
   ReporterOptions reporter;
   /// Called when the first step is about to be done: only from then on is there anything that an
   /// interruption has to save.
   std::function<void()> training_begins;
   /// Asked after each step: not 0 is a signal's number, and the run ends with a checkpoint.
   std::function<int()> interrupted;
-  MakeDevice make_device = evener::make_device;
   /// Set: nothing is timed here, these devices are simulated instead.
   std::optional<VirtualTimeOptions> virtual_time;
 };

@@ -10,21 +10,47 @@
 #include "evener/device/cpu/cpu_device.h"
 #include "evener/device/cpu/kernels.h"
 #include "evener/device/device.h"
+#include "evener/device/opencl/list.h"
 #include "evener/nn/initialise.h"
 #include "evener/nn/reference.h"
 
 namespace evener {
 namespace {
 
-// Runs `check` on every instruction set that this machine has.
-template <class F>
-void on_every_instruction_set(F check) {
-  for (const auto& name : cpu::instruction_sets()) {
-    cpu::use_instruction_set(name);
-    check();
+// Every device of this machine: the CPU with each of its instruction sets, every OpenCL device as a
+// whole, and two parts of it.
+std::vector<std::string> devices_here() {
+  std::vector<std::string> names;
+  for (const auto& name : cpu::instruction_sets()) names.push_back("cpu/" + name);
+  for (const auto& listed : opencl::list()) {
+    if (!listed.usable) continue;
+    const std::string whole = opencl::to_string(listed.place);
+    names.push_back(whole);
+    if (listed.processor && listed.compute_units > 1) {
+      names.push_back(whole + ".0");
+      names.push_back(whole + ".1");
+    }
   }
-  cpu::use_instruction_set(cpu::instruction_sets().front());
+  return names;
 }
+
+class Conformance : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (on_cpu()) cpu::use_instruction_set(GetParam().substr(4));
+  }
+  void TearDown() override { cpu::use_instruction_set(cpu::instruction_sets().front()); }
+  bool on_cpu() const { return GetParam().starts_with("cpu/"); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Devices, Conformance, testing::ValuesIn(devices_here()),
+                         [](const auto& device) {
+                           std::string name = device.param;
+                           for (char& c : name) {
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           }
+                           return name;
+                         });
 
 // Cases are drawn from fixed seeds: rounding can carry a unit over relu's edge in one of them and
 // not the other, so a test over fresh cases would fail once in a while without a fault.
@@ -87,17 +113,18 @@ double worst_difference(std::span<const float> a, std::span<const float> b) {
   return worst;
 }
 
-std::unique_ptr<Replica> make_replica(const Case& c) {
+std::unique_ptr<Replica> make_replica(const Case& c, const std::string& device) {
+  if (!device.starts_with("cpu/")) return make_device(device)->make_replica(c.network, c.training);
   return cpu::make_cpu_device({.threads = c.threads, .keep_bytes = c.keep_bytes})
       ->make_replica(c.network, c.training);
 }
 
-void check_steps(const Case& c) {
+void check_steps(const Case& c, const std::string& device) {
   auto expected = start_of(c);
   std::vector<std::vector<float>> state(
       static_cast<std::size_t>(state_vectors(c.training.optimizer)),
       std::vector<float>(expected.size()));
-  auto replica = make_replica(c);
+  auto replica = make_replica(c, device);
   replica->load(0, expected);
   std::vector<std::uint32_t> rows(c.data.rows());
   std::iota(rows.begin(), rows.end(), 0U);
@@ -121,17 +148,17 @@ void check_steps(const Case& c) {
   }
 }
 
-TEST(Conformance, StepsEqualTheReference) {
+TEST_P(Conformance, StepsEqualTheReference) {
   for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
     const Case c = random_case(seed);
-    on_every_instruction_set([&] { check_steps(c); });
+    check_steps(c, GetParam());
     ASSERT_FALSE(HasFailure()) << "of case " << seed;
   }
 }
 
-void check_predictions(const Case& c) {
+void check_predictions(const Case& c, const std::string& device) {
   const auto parameters = start_of(c);
-  auto replica = make_replica(c);
+  auto replica = make_replica(c, device);
   replica->load(0, parameters);
   std::vector<std::uint32_t> rows(c.data.rows());
   std::iota(rows.begin(), rows.end(), 0U);
@@ -152,18 +179,18 @@ void check_predictions(const Case& c) {
   }
 }
 
-TEST(Conformance, PredictionsEqualTheReference) {
+TEST_P(Conformance, PredictionsEqualTheReference) {
   for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
     const Case c = random_case(seed);
-    on_every_instruction_set([&] { check_predictions(c); });
+    check_predictions(c, GetParam());
     ASSERT_FALSE(HasFailure()) << "of case " << seed;
   }
 }
 
 // Padding is zero before and after, whatever the optimizer: rows and segments can be moved whole.
-void check_padding(const Case& c) {
+void check_padding(const Case& c, const std::string& device) {
   auto values = start_of(c);
-  auto replica = make_replica(c);
+  auto replica = make_replica(c, device);
   replica->load(0, values);
   std::vector<std::uint32_t> rows(c.data.rows());
   std::iota(rows.begin(), rows.end(), 0U);
@@ -182,18 +209,18 @@ void check_padding(const Case& c) {
   }
 }
 
-TEST(Conformance, PaddingStaysZero) {
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) check_padding(random_case(seed));
+TEST_P(Conformance, PaddingStaysZero) {
+  for (std::uint64_t seed = 1; seed <= kCases; ++seed) check_padding(random_case(seed), GetParam());
 }
 
-TEST(Conformance, SameSeedAndThreadsSameBits) {
+TEST_P(Conformance, SameSeedAndThreadsSameBits) {
   for (const int threads : {1, 2, 4}) {
     Case c = random_case(11);
     c.threads = threads;
     std::vector<std::vector<float>> ends;
     for (int repeat = 0; repeat < 2; ++repeat) {
       auto values = start_of(c);
-      auto replica = make_replica(c);
+      auto replica = make_replica(c, GetParam());
       replica->load(0, values);
       std::vector<std::uint32_t> rows(c.data.rows());
       std::iota(rows.begin(), rows.end(), 0U);

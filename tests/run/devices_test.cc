@@ -11,16 +11,23 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+RunDevices open_list(const std::string& list, const std::string& emulate = "") {
+  TrainOptions options;
+  options.devices = list;
+  options.emulate = emulate;
+  return open_devices(options, {});
+}
+
 std::vector<std::string> opened(const std::string& list) {
   std::vector<std::string> names;
-  for (const auto& device : open_devices(list, "", make_device).devices) {
+  for (const auto& device : open_list(list).devices) {
     names.push_back(device->name());
   }
   return names;
 }
 
 std::string refusal(const std::string& list) {
-  return error_of([&] { open_devices(list, "", make_device); });
+  return error_of([&] { open_list(list); });
 }
 
 const std::vector<std::string> kPair{"cpu:1", "cpu:2"};
@@ -39,7 +46,7 @@ TEST(OpenDevices, OneWorkerForEachName) {
   EXPECT_THAT(opened(" cpu:1 , cpu:2 "), ElementsAre("cpu:1", "cpu:2"));
   EXPECT_THAT(opened("cpu:1,cpu:1"), ElementsAre("cpu:1", "cpu:1"))
       << "each has threads of its own";
-  const RunDevices devices = open_devices("cpu:1,cpu:1", "", make_device);
+  const RunDevices devices = open_list("cpu:1,cpu:1");
   EXPECT_EQ(devices.count(), 2U);
   EXPECT_THAT(devices.speeds, IsEmpty());
   EXPECT_FALSE(devices.virtual_time);
@@ -61,9 +68,20 @@ TEST(OpenDevices, RefusesAllCoresTwiceAndUnknownNames) {
 }
 
 TEST(OpenDevices, EmulatesTheDevicesItOpened) {
-  EXPECT_THAT(open_devices("cpu:1,cpu:1", "1=x0.5", make_device).speeds, ElementsAre(1, 0.5));
-  EXPECT_THAT(error_of([] { open_devices("cpu:1", "1=x0.5", make_device); }),
+  EXPECT_THAT(open_list("cpu:1,cpu:1", "1=x0.5").speeds, ElementsAre(1, 0.5));
+  EXPECT_THAT(error_of([] { open_list("cpu:1", "1=x0.5"); }),
               HasSubstr("no one device '1' here (0: cpu:1)"));
+}
+
+TEST(MemoryLimit, GoesByIndexOrNameOrForAll) {
+  EXPECT_THAT(parse_memory_limits("", kPair), ElementsAre(0, 0));
+  EXPECT_THAT(parse_memory_limits("512", kPair), ElementsAre(512'000'000, 512'000'000));
+  EXPECT_THAT(parse_memory_limits("1=64", kPair), ElementsAre(0, 64'000'000));
+  EXPECT_THAT(parse_memory_limits("512, cpu:1=8", kPair), ElementsAre(8'000'000, 512'000'000));
+  for (const std::string text : {"0", "x", "12MB", "1=", "=5", "2=5", "-3", "1=0"}) {
+    EXPECT_THAT(error_of([&] { parse_memory_limits(text, kPair); }), HasSubstr("--memory-limit"))
+        << text;
+  }
 }
 
 TEST(Emulation, GoesByIndexOrName) {

@@ -29,7 +29,7 @@ class ReferenceReplica : public Replica {
     state_.resize(static_cast<std::size_t>(state_vectors(training.optimizer)),
                   std::vector<float>(size));
   }
-  double step(const Batch& batch, const Step& step) override {
+  double step(const Batch& batch, const Step& step, const NextStep* /*next*/) override {
     if (hooks_.before_step) hooks_.before_step(batch, step);
     const double loss = reference::step(network_, training_, batch, step, parameters_, state_);
     if (hooks_.after_step) hooks_.after_step(parameters_);

@@ -28,9 +28,10 @@ class TrainFixture : public testing::Test {
     options_.decay = "constant";
     options_.dropout = 0;
     options_.output = folder_ / "run";
-    context_.make_device = [this](const std::string& name) -> std::unique_ptr<Device> {
+    context_.devices.make = [this](const std::string& name,
+                                   const DeviceOptions& options) -> std::unique_ptr<Device> {
       if (name == "cpu") return std::make_unique<ReferenceDevice>(hooks_);
-      return make_device(name);
+      return make_device(name, options);
     };
     context_.interrupted = [this] {
       return asked_++ == interrupt_at_ ? (signal_ = SIGINT) : signal_;

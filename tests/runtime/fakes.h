@@ -28,7 +28,7 @@ class FakeReplica final : public Replica {
  public:
   FakeReplica(const Network& network, FakeLog& log) : log_(log), values_(layout_of(network).size) {}
 
-  double step(const Batch& batch, const Step& step) override {
+  double step(const Batch& batch, const Step& step, const NextStep* /*next*/) override {
     const std::lock_guard lock(log_.mutex);
     if (log_.steps.size() >= log_.fails_after) throw std::runtime_error("the card fell off");
     log_.batches.emplace_back(batch.rows.begin(), batch.rows.end());

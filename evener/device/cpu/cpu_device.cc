@@ -20,7 +20,8 @@ class CpuReplica final : public Replica {
  public:
   CpuReplica(const Network& network, const Training& training, const CpuOptions& options);
 
-  double step(const Batch& batch, const Step& step) override;
+  using Replica::step;
+  double step(const Batch& batch, const Step& step, const NextStep* next) override;
   void predict(const Batch& batch, Predictions& out) override;
   int vectors() const override { return static_cast<int>(buffers_.size()); }
   FloatBuffer take(int vector) override;
@@ -190,7 +191,7 @@ void CpuReplica::forward(const Batch& batch, const Step& step, int member) {
   }
 }
 
-double CpuReplica::step(const Batch& batch, const Step& step) {
+double CpuReplica::step(const Batch& batch, const Step& step, const NextStep* /*next*/) {
   begin(batch);
   const UpdateRule rule = update_rule(training_, step);
   team_.run([&](int member) {

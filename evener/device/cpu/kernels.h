@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "evener/device/update_rule.h"
 #include "evener/nn/network.h"
 #include "evener/nn/training.h"
 
@@ -39,19 +40,6 @@ struct Columns {
   float* data;
   std::size_t stride;
 };
-
-/// What one row update needs beside the gradient; constants of the step, worked out once.
-struct UpdateRule {
-  Optimizer optimizer;
-  float learning_rate;  // adam: divided by 1 - beta1^t
-  float momentum;       // adam: beta1
-  float beta2;
-  float root_scale;  // adam: 1 / sqrt(1 - beta2^t)
-  float epsilon;
-  float l2;
-  float clip;
-};
-UpdateRule update_rule(const Training& training, const Step& step);
 
 /// One row of parameters with its optimizer state (null where the rule keeps none).
 struct RowState {

@@ -1,0 +1,41 @@
+// One OpenCL device, opened: context, command queue and the errors that calls end in.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "evener/device/device.h"
+#include "evener/device/opencl/cl.h"
+
+namespace evener::opencl {
+
+/// Where a device stands: `opencl:P.D`, or `opencl:P.D.S` for one of its compute units alone.
+struct Place {
+  int platform = 0;
+  int device = 0;
+  int part = -1;  // -1: the whole device
+};
+
+/// A processor wants panels that suit its caches and few items; others want many items that read
+/// neighbouring addresses.
+enum class Kind { processor, accelerator };
+
+struct Context {
+  cl::Context context;  // the parts of a device share one
+  cl::Device device;
+  cl::CommandQueue queue;
+  Kind kind = Kind::accelerator;
+  unsigned compute_units = 1;
+  std::size_t memory = 0;  // bytes that may be used
+  std::size_t most_at_once = 0;
+  std::string name;  // as in --devices
+};
+
+/// Opens it; UsageError where there is no such device, with what there is.
+std::shared_ptr<Context> open(const Place& place, const DeviceOptions& options);
+
+/// DeviceError: what was being done, and OpenCL's error code in words.
+[[noreturn]] void fail(const std::string& device, const std::string& what, const cl::Error& error);
+
+}  // namespace evener::opencl

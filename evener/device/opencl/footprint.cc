@@ -1,0 +1,86 @@
+#include "evener/device/opencl/footprint.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+
+namespace evener::opencl {
+
+namespace {
+
+// A chunk's logits stay in a processor's cache; elsewhere it must occupy a whole card.
+constexpr std::size_t kProcessorChunk = std::size_t{512} << 10;
+constexpr std::size_t kAcceleratorChunk = std::size_t{16} << 20;
+constexpr std::size_t kFewestLabels = 64;
+// As the CPU device: kept logits may take 8 % of the model, or this where it is small.
+constexpr double kKeepShare = 0.08;
+constexpr std::size_t kKeepBytes = std::size_t{64} << 20;
+// The image of a batch and statistics, a row; the image grows with the data's own rows.
+constexpr std::size_t kOtherFloats = 2048;
+constexpr std::size_t kMostSamples = 1 << 16;
+
+}  // namespace
+
+Footprint::Footprint(const Context& context, const Network& network, const Training& training)
+    : kind_(context.kind),
+      memory_(context.memory),
+      labels_(network.labels),
+      keeps_(network.loss == Loss::softmax),
+      model_bytes_(layout_of(network).size * sizeof(float) *
+                   (1 + static_cast<std::size_t>(state_vectors(training.optimizer)))),
+      row_floats_(kOtherFloats) {
+  for (const std::uint32_t units : network.hidden) row_floats_ += 3 * padded(units);
+  if (network.sparse_input()) {
+    row_floats_ += padded(network.hidden.front());
+  } else {
+    row_floats_ += 2 * padded(network.features);
+  }
+  const std::size_t vector = layout_of(network).size * sizeof(float);
+  constexpr double kMega = 1e6;
+  if (bytes(1) > memory_) {
+    throw DeviceError(fmt::format(
+        "{}: the model with its optimizer state needs {:.1f} MB and the device has {:.1f} MB",
+        context.name, static_cast<double>(bytes(1)) / kMega, static_cast<double>(memory_) / kMega));
+  }
+  if (vector > context.most_at_once) {
+    throw DeviceError(fmt::format(
+        "{}: the model needs {:.1f} MB in one piece and the device gives at most {:.1f} MB",
+        context.name, static_cast<double>(vector) / kMega,
+        static_cast<double>(context.most_at_once) / kMega));
+  }
+}
+
+std::size_t Footprint::chunk_labels(std::size_t samples) const {
+  const std::size_t most = kind_ == Kind::processor ? kProcessorChunk : kAcceleratorChunk;
+  const std::size_t fit = most / (samples * sizeof(float)) / kFewestLabels * kFewestLabels;
+  const std::size_t all = (labels_ + kFewestLabels - 1) / kFewestLabels * kFewestLabels;
+  return std::clamp(fit, kFewestLabels, std::max(all, kFewestLabels));
+}
+
+std::size_t Footprint::bytes(std::size_t samples) const {
+  return model_bytes_ + samples * sizeof(float) * (row_floats_ + chunk_labels(samples));
+}
+
+std::size_t Footprint::kept_chunks(std::size_t samples) const {
+  const std::size_t used = bytes(samples);
+  if (!keeps_ || used >= memory_) return 0;
+  const auto share = static_cast<std::size_t>(kKeepShare * static_cast<double>(model_bytes_));
+  const std::size_t room = std::min(std::max(share, kKeepBytes), memory_ - used);
+  const std::size_t chunk = chunk_labels(samples);
+  const std::size_t chunks = (labels_ + chunk - 1) / chunk;
+  return std::min(chunks, room / (chunk * samples * sizeof(float)));
+}
+
+std::size_t Footprint::most_rows() const {
+  if (bytes(kMostSamples) <= memory_) return 0;
+  std::size_t fits = 1, too_many = kMostSamples;
+  while (too_many - fits > 1) {
+    const std::size_t middle = (fits + too_many) / 2;
+    (bytes(middle) <= memory_ ? fits : too_many) = middle;
+  }
+  return fits;
+}
+
+}  // namespace evener::opencl

@@ -1,0 +1,54 @@
+// The first layer. `batch` is the image that device/batch_image.h describes: 32-bit words, sections
+// by offset.
+
+// rows[s] = bias + sum_i value_i * weight[feature_i], `width` floats a sample; samples beyond
+// `count` are zero.
+KERNEL void gather(global const float* weight, ulong weights, ulong bias, uint width,
+                   global const uint* batch, uint offsets, uint features, uint values, uint count,
+                   uint samples, global float* rows) {
+  const uint strips = (width + STRIP * VEC - 1) / (STRIP * VEC);
+  for EACH (s, 1, samples) {
+    const uint begin = s < count ? batch[offsets + s] : 0;
+    const uint end = s < count ? batch[offsets + s + 1] : 0;
+    for EACH (strip, 0, strips) {
+      const uint at = strip * STRIP * VEC;
+      const uint vectors = min((uint)STRIP, (width - at) / VEC);
+      global float* out = rows + s * width + at;
+      if (vectors == STRIP) {
+        vec sum[STRIP];
+#pragma unroll
+        for (uint q = 0; q < STRIP; ++q) {
+          sum[q] = s < count ? AT(weight + bias + at + q * VEC) : (vec)(0.0f);
+        }
+        for (uint i = begin; i < end; ++i) {
+          global const float* row = weight + weights + (ulong)batch[features + i] * width + at;
+          const vec value = (vec)(as_float(batch[values + i]));
+#pragma unroll
+          for (uint q = 0; q < STRIP; ++q) sum[q] = fma(value, AT(row + q * VEC), sum[q]);
+        }
+#pragma unroll
+        for (uint q = 0; q < STRIP; ++q) PUT(out + q * VEC) = sum[q];
+        continue;
+      }
+      for (uint q = 0; q < vectors; ++q) {
+        vec sum = s < count ? AT(weight + bias + at + q * VEC) : (vec)(0.0f);
+        for (uint i = begin; i < end; ++i) {
+          const ulong row = weights + (ulong)batch[features + i] * width + at;
+          sum = fma((vec)(as_float(batch[values + i])), AT(weight + row + q * VEC), sum);
+        }
+        PUT(out + q * VEC) = sum;
+      }
+    }
+  }
+}
+
+// The batch as a dense matrix: columns are zero before.
+KERNEL void scatter(global const uint* batch, uint offsets, uint features, uint values, uint count,
+                    global float* columns, uint2 to) {
+  for EACH (s, 0, count) {
+    for (uint i = batch[offsets + s]; i < batch[offsets + s + 1]; ++i) {
+      columns[s / PANEL * to.x + batch[features + i] * to.y + s % PANEL] =
+          as_float(batch[values + i]);
+    }
+  }
+}

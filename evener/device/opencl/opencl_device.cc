@@ -1,0 +1,33 @@
+#include "evener/device/opencl/opencl_device.h"
+
+#include "evener/device/opencl/opencl_replica.h"
+
+namespace evener::opencl {
+
+namespace {
+
+class OpenClDevice final : public Device {
+ public:
+  OpenClDevice(const Place& place, const DeviceOptions& options)
+      : context_(open(place, options)), options_(options) {}
+
+  std::string name() const override { return context_->name; }
+  std::unique_ptr<Replica> make_replica(const Network& network, const Training& training) override {
+    return make_opencl_replica(context_, network, training, options_.cache_directory);
+  }
+  std::size_t most_rows(const Network& network, const Training& training) const override {
+    return Footprint(*context_, network, training).most_rows();
+  }
+
+ private:
+  std::shared_ptr<Context> context_;
+  DeviceOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_opencl_device(const Place& place, const DeviceOptions& options) {
+  return std::make_unique<OpenClDevice>(place, options);
+}
+
+}  // namespace evener::opencl
