@@ -20,4 +20,44 @@ void Replica::store(int vector, std::span<float> values) {
   give(vector, std::move(buffer));
 }
 
+Blocks blocks_of(const Network& network, const Layout& layout,
+                 std::span<const std::uint32_t> rows) {
+  if (!network.sparse_input()) return {};
+  const Segment& input = layout.layers.front().weight;
+  return {rows, input.stride, input.offset + input.size()};
+}
+
+namespace {
+
+template <class F>
+void for_blocks(const Blocks& blocks, std::size_t size, F f) {
+  for (const std::uint32_t row : blocks.rows) f(row * blocks.width, blocks.width);
+  f(blocks.dense, size - blocks.dense);
+}
+
+}  // namespace
+
+void Replica::load_blocks(int vector, const Blocks& blocks, std::span<const float> values) {
+  FloatBuffer buffer = take(vector);
+  for_blocks(blocks, buffer.size(), [&](std::size_t at, std::size_t n) {
+    std::copy_n(values.data() + at, n, buffer.data() + at);
+  });
+  give(vector, std::move(buffer));
+}
+
+void Replica::store_blocks(int vector, const Blocks& blocks, std::span<float> values) {
+  FloatBuffer buffer = take(vector);
+  for_blocks(blocks, buffer.size(), [&](std::size_t at, std::size_t n) {
+    std::copy_n(buffer.data() + at, n, values.data() + at);
+  });
+  give(vector, std::move(buffer));
+}
+
+void Replica::clear_blocks(int vector, const Blocks& blocks) {
+  FloatBuffer buffer = take(vector);
+  for_blocks(blocks, buffer.size(),
+             [&](std::size_t at, std::size_t n) { std::fill_n(buffer.data() + at, n, 0.0F); });
+  give(vector, std::move(buffer));
+}
+
 }  // namespace evener

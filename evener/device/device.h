@@ -18,9 +18,21 @@ namespace evener {
 
 /// The step after the one at hand.
 struct NextStep {
-  Batch batch;
-  Step step;
+  Batch batch{};
+  Step step{};
 };
+
+/// Parts of a vector: some rows of a sparse input layer, and all that follows that layer. What a
+/// few steps change.
+struct Blocks {
+  std::span<const std::uint32_t> rows;
+  std::size_t width = 0;  // floats of a row
+  std::size_t dense = 0;  // where the rest begins
+
+  std::size_t floats(std::size_t size) const { return rows.size() * width + size - dense; }
+};
+/// All of a vector where the network's input is not sparse, whatever the rows.
+Blocks blocks_of(const Network& network, const Layout& layout, std::span<const std::uint32_t> rows);
 
 /// A model on a device, with its optimizer state.
 class Replica {
@@ -46,6 +58,13 @@ class Replica {
 
   virtual void load(int vector, std::span<const float> values);
   virtual void store(int vector, std::span<float> values);
+
+  /// Whether it has memory of its own, so that take, give, load and store copy a whole vector.
+  virtual bool remote() const { return false; }
+  // The blocks alone, from or to a whole vector in host memory; and blocks set to zero.
+  virtual void load_blocks(int vector, const Blocks& blocks, std::span<const float> values);
+  virtual void store_blocks(int vector, const Blocks& blocks, std::span<float> values);
+  virtual void clear_blocks(int vector, const Blocks& blocks);
 };
 
 class Device {

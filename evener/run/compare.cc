@@ -233,8 +233,9 @@ class Comparer {
   int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }
 
   void add_point(ComparedRun& run, Engine& engine, const Position& position, double seconds) const {
-    const auto predictions =
-        predict_all(engine.models().evaluator(), *data_.evaluation, kEvaluationTop);
+    const auto predictions = engine.evaluate([this](Replica& replica) {
+      return predict_all(replica, *data_.evaluation, kEvaluationTop);
+    });
     const Metrics metrics = evaluate(*predictions, data_.evaluation->labels,
                                      data_.train.label_count, data_.inverse_propensity);
     const auto found = metrics.find(options_.metric);

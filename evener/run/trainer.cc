@@ -136,8 +136,10 @@ bool Trainer::stop_early() const {
 }
 
 bool Trainer::evaluate_replica() {
-  const auto predictions = predict_all(engine_->models().evaluator(), *data_.evaluation,
-                                       kEvaluationTop, [this] { return interrupted() != 0; });
+  const auto predictions = engine_->evaluate([this](Replica& replica) {
+    return predict_all(replica, *data_.evaluation, kEvaluationTop,
+                       [this] { return interrupted() != 0; });
+  });
   if (!predictions) return false;
   metrics_ = evaluate(*predictions, data_.evaluation->labels, data_.train.label_count,
                       data_.inverse_propensity);

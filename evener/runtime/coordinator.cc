@@ -36,9 +36,13 @@ bool Coordinator::run_epoch(Position& position,
   }
   steps_assigned_ = position.step;
   models_.resume();
-  tell(EpochBegan{position.epoch, total});
-  while (under_way_ > 0) settle(stage_.next());
-  tell(EpochEnded{});
+  drop_failures();
+  // Once, unless the last merge lost a worker and with it rows that are nobody's now.
+  do {
+    tell(EpochBegan{position.epoch, total});
+    while (under_way_ > 0) settle(stage_.next());
+    tell(EpochEnded{});
+  } while (rows_->has_returned());
   for (auto& books : books_) books.unmerged.clear();
   if (rows_->has_returned() || (!pausing_ && !rows_->exhausted())) {
     throw Error("the strategy left rows of the epoch untrained");
@@ -65,7 +69,11 @@ void Coordinator::tell(const Event& event) {
 
 void Coordinator::act(const Decision& decision) {
   if (const auto* assignment = std::get_if<Assign>(&decision)) return assign(*assignment);
-  if (std::holds_alternative<Measure>(decision)) return tell(Measured{models_.norms()});
+  if (std::holds_alternative<Measure>(decision)) {
+    const auto norms = models_.norms();
+    drop_failures();
+    return tell(Measured{norms});
+  }
   const Seconds begin = stage_.now();
   std::visit(Cases{[&](const Merge& d) { models_.merge(d); },
                    [&](const Attract& d) { models_.attract(d); },
@@ -77,6 +85,7 @@ void Coordinator::act(const Decision& decision) {
              decision);
   stage_.pass_merge();
   timeline_.add_merge(begin, stage_.now());
+  drop_failures();
   for (auto& books : books_) {
     books.unmerged.clear();
     books.unmerged_loss = 0;
@@ -109,6 +118,8 @@ Step Coordinator::next_step(const Assign& decision) {
 }
 
 void Coordinator::assign(const Assign& decision) {
+  // Lost, which the policy is about to be told: its rows are still there for the others.
+  if (books_[static_cast<std::size_t>(decision.worker)].lost) return;
   Task task;
   task.worker = decision.worker;
   task.work = decision.work;
@@ -125,6 +136,9 @@ void Coordinator::assign(const Assign& decision) {
   if (task.work == Work::gradient && gradient_step_.number != task.parts.front().step.number) {
     gradient_step_ = task.parts.front().step;
   }
+  if (workers_.size() == 1 && !pausing_) {
+    if (const auto slice = rows_->peek(decision.rows)) task.next = {*slice, next_step(decision)};
+  }
   task.version = version_;
   task.assigned = stage_.now();
   ++under_way_;
@@ -133,7 +147,10 @@ void Coordinator::assign(const Assign& decision) {
 
 void Coordinator::settle(Arrival arrival) {
   --under_way_;
-  if (!arrival.failure.empty()) return drop(arrival);
+  if (!arrival.failure.empty()) {
+    models_.lose(arrival.task.worker);
+    return drop(arrival.task.worker, arrival.failure, arrival.task.parts);
+  }
   const Task& task = arrival.task;
   Books& books = books_[static_cast<std::size_t>(task.worker)];
   const auto rows = static_cast<double>(task.rows());
@@ -149,7 +166,8 @@ void Coordinator::settle(Arrival arrival) {
   position_->loss_sum += arrival.loss_sum;
   position_->next_row = rows_->next_row();
   if (task.work != Work::gradient) position_->step += task.parts.size();
-  if (task.work == Work::local && workers_.size() > 1) {
+  const bool unmerged = task.work == Work::local || task.work == Work::gradient;
+  if (unmerged && workers_.size() > 1) {
     for (const auto& part : task.parts) books.unmerged.push_back(part.slice);
     books.unmerged_loss += arrival.loss_sum;
   }
@@ -158,22 +176,40 @@ void Coordinator::settle(Arrival arrival) {
   tell(Finished{task.worker, task.nominal(), stage_.now() - task.assigned});
 }
 
-void Coordinator::drop(const Arrival& arrival) {
-  const auto worker = static_cast<std::size_t>(arrival.task.worker);
-  const std::string reason = fmt::format("{}: {}", workers_[worker].name, arrival.failure);
-  if (--present_ == 0) throw Error(reason);
+void Coordinator::drop(int worker, const std::string& why, std::span<const Part> parts) {
+  const auto index = static_cast<std::size_t>(worker);
+  Books& books = books_[index];
+  const std::string reason = fmt::format("{}: {}", workers_[index].name, why);
+  if (--present_ == 0) throw DeviceError(reason);
   losses_.push_back(reason);
-  models_.lose(arrival.task.worker);
-  Books& books = books_[worker];
-  std::size_t nominal = arrival.task.nominal();
-  for (const auto& part : arrival.task.parts) rows_->give_back(part.slice);
-  for (const auto& slice : books.unmerged) {
+  std::size_t nominal = 0;
+  const auto give_back = [&](const Slice& slice) {
     rows_->give_back(slice);
     nominal += slice.nominal;
-  }
-  position_->loss_sum -= books.unmerged_loss;
+  };
+  for (const auto& part : parts) give_back(part.slice);
+  for (const auto& slice : books.unmerged) give_back(slice);
+  if (position_ != nullptr) position_->loss_sum -= books.unmerged_loss;
   books = {};
-  tell(Lost{arrival.task.worker, nominal});
+  books.lost = true;
+  tell(Lost{worker, nominal});
+}
+
+void Coordinator::drop_failures() {
+  for (const Failure& failure : models_.take_failures()) {
+    Books& books = books_[static_cast<std::size_t>(failure.worker)];
+    if (books.lost) continue;
+    if (failure.merged) {
+      books.unmerged.clear();
+      books.unmerged_loss = 0;
+    }
+    drop(failure.worker, failure.why, {});
+  }
+}
+
+void Coordinator::lose(int worker, const std::string& why) {
+  models_.lose(worker);
+  drop(worker, why, {});
 }
 
 }  // namespace evener

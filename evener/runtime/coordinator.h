@@ -26,6 +26,9 @@ class Coordinator {
   /// under way is finished and brought into the global model, and a later call goes on from there.
   bool run_epoch(Position& position, const std::function<bool(const StepReport&)>& after_step);
 
+  /// A worker that failed while nothing was under way and all it did is in the global model.
+  void lose(int worker, const std::string& why);
+
   /// Reasons of workers that were dropped so far, to be told to people; cleared by this.
   std::vector<std::string> take_losses();
 
@@ -34,13 +37,16 @@ class Coordinator {
     std::uint64_t steps = 0;      // assigned to the worker
     std::vector<Slice> unmerged;  // trained on its replica and in no merge yet
     double unmerged_loss = 0;
+    bool lost = false;
   };
 
   void tell(const Event& event);
   void act(const Decision& decision);
   void assign(const Assign& decision);
   void settle(Arrival arrival);
-  void drop(const Arrival& arrival);
+  void drop(int worker, const std::string& why, std::span<const Part> parts);
+  /// After something was done to the models: those whose device failed meanwhile.
+  void drop_failures();
   std::optional<Slice> cut(std::size_t rows);
   Step next_step(const Assign& decision);
 

@@ -24,7 +24,13 @@ std::vector<WorkerTraits> traits_of(const EngineSetup& setup) {
     if (speed < 1) traits.name += fmt::format(" (emulated x{:g})", speed);
     traits.in_place = shares && device.in_place_threads() > 0;
     if (traits.in_place) traits.threads = device.in_place_threads();
-    if (setup.virtual_time) traits.most_rows = setup.virtual_time->devices[i].memory_rows;
+    if (setup.virtual_time) {
+      traits.most_rows = setup.virtual_time->devices[i].memory_rows;
+    } else if (setup.network.labels > 0) {  // 0: asked before there is data
+      Training training = setup.training;
+      if (sharing == Sharing::gradients) training.optimizer = Optimizer::accumulate;
+      traits.most_rows = device.most_rows(setup.network, training);
+    }
     workers.push_back(std::move(traits));
   }
   check_workers(*setup.strategy.strategy, workers);

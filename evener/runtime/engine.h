@@ -47,6 +47,19 @@ class Engine {
   }
   std::vector<std::string> take_losses() { return coordinator_.take_losses(); }
 
+  /// Calls use(replica) with one that holds the global model; with another if its device fails.
+  template <class F>
+  auto evaluate(F use) {
+    for (;;) {
+      const Models::Evaluator evaluator = models_->evaluator();
+      try {
+        return use(*evaluator.replica);
+      } catch (const DeviceError& error) {
+        coordinator_.lose(evaluator.worker, error.what());
+      }
+    }
+  }
+
   Models& models() { return *models_; }
   const Timeline& timeline() const { return timeline_; }
   /// Since the engine was made; virtual if it is.

@@ -18,14 +18,18 @@ std::optional<Slice> EpochRows::cut_returned() {
   return slice;
 }
 
-std::optional<Slice> EpochRows::cut(std::size_t size) {
-  if (auto slice = cut_returned()) return slice;
+std::optional<Slice> EpochRows::peek(std::size_t size) const {
+  if (!returned_.empty()) return returned_.front();
   if (next_ == order_.size()) return std::nullopt;
   const std::size_t count = next_batch(*plan_.data, order_, next_, size, plan_.balance);
   const bool last = next_ + count == order_.size();
-  const Slice slice{std::span(order_).subspan(next_, count), last ? std::min(size, count) : size,
-                    false};
-  next_ += count;
+  return Slice{std::span(order_).subspan(next_, count), last ? std::min(size, count) : size, false};
+}
+
+std::optional<Slice> EpochRows::cut(std::size_t size) {
+  if (auto slice = cut_returned()) return slice;
+  const auto slice = peek(size);
+  if (slice) next_ += slice->rows.size();
   return slice;
 }
 

@@ -27,6 +27,8 @@ class EpochRows {
 
   /// The next batch, or nothing if none is left. Rows that came back go first, as they were cut.
   std::optional<Slice> cut(std::size_t size);
+  /// What `cut` would give.
+  std::optional<Slice> peek(std::size_t size) const;
   /// Only what came back: for a run that is about to pause.
   std::optional<Slice> cut_returned();
   /// Error if it was lost before: then it is not the worker's fault.

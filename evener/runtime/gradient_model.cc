@@ -14,6 +14,7 @@ struct GradientWorker {
   std::unique_ptr<Replica> replica;  // parameters and, as its only state, the gradient
   RowSet touched;
   bool present = true;
+  FloatBuffer mirror{};  // of the gradient, where the replica has memory of its own
 };
 
 /// No step is taken on the worker, so what belongs to the update is left to it.
@@ -27,9 +28,10 @@ class GradientModel final : public Models {
  public:
   explicit GradientModel(const ModelSetup& setup)
       : setup_(setup),
-        size_(layout_of(setup.network).size),
+        layout_(layout_of(setup.network)),
+        size_(layout_.size),
         sum_(size_),
-        walk_(setup.network, layout_of(setup.network), setup.merge_threads),
+        walk_(setup.network, layout_, setup.merge_threads),
         touched_(feature_rows()) {
     const int vectors = 1 + state_vectors(setup.training.optimizer);
     for (int v = 0; v < vectors; ++v) global_.emplace_back(size_);
@@ -37,6 +39,7 @@ class GradientModel final : public Models {
       const Training training = gradient_only(training_of_worker(setup.training, i));
       workers_.push_back(
           {setup.devices[i]->make_replica(setup.network, training), RowSet(feature_rows())});
+      if (workers_.back().replica->remote()) workers_.back().mirror = FloatBuffer(size_);
     }
   }
 
@@ -52,43 +55,35 @@ class GradientModel final : public Models {
   }
 
   void apply(const Apply& decision, const Step& step) override {
-    for (auto& worker : workers_) {
-      if (worker.present) touched_.add(worker.touched);
-    }
-    std::vector<FloatBuffer> gradients;
-    for (auto& worker : workers_) {
-      gradients.push_back(worker.present ? worker.replica->take(1) : FloatBuffer());
-    }
+    auto gradients = take_gradients();
+    const std::vector<float> weights = weights_of(decision, gradients);
     const bool sparse = setup_.network.sparse_input();
     walk_.walk(sparse ? &touched_.rows() : nullptr, [&](std::size_t at, std::size_t n) {
       std::fill_n(sum_.data() + at, n, 0.0F);
       for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (gradients[i].size() == 0) continue;
         float* gradient = gradients[i].data() + at;
-        cpu::kernels().add_scaled(gradient, static_cast<float>(decision.weights[i]),
-                                  sum_.data() + at, n);
+        cpu::kernels().add_scaled(gradient, weights[i], sum_.data() + at, n);
         std::fill_n(gradient, n, 0.0F);  // ready for the next
       }
     });
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      if (gradients[i].size() > 0) workers_[i].replica->give(1, std::move(gradients[i]));
-    }
+    give_gradients(std::move(gradients));
     apply_gradient(setup_.network, setup_.training, step, global_, sum_.span(), touched_.rows());
+    distribute(&touched_.rows());
     for (auto& worker : workers_) worker.touched.clear();
     touched_.clear();
-    distribute();
   }
 
   void lose(int worker) override { workers_[static_cast<std::size_t>(worker)].present = false; }
-  void resume() override { distribute(); }
+  void resume() override { distribute(nullptr); }
 
   /// All replicas hold the global model between steps; the first that is there predicts.
-  Replica& evaluator() override {
-    distribute();
-    for (auto& worker : workers_) {
-      if (worker.present) return *worker.replica;
+  Evaluator evaluator() override {
+    distribute(nullptr);
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      if (workers_[i].present) return {workers_[i].replica.get(), static_cast<int>(i)};
     }
-    return *workers_.front().replica;
+    throw DeviceError("every device has failed");
   }
   FloatBuffer take(int vector) override {
     return std::move(global_.at(static_cast<std::size_t>(vector)));
@@ -102,19 +97,80 @@ class GradientModel final : public Models {
   std::size_t feature_rows() const {
     return setup_.network.sparse_input() ? setup_.network.features : 0;
   }
-  /// Devices that work in host memory read the one model; the others get a copy.
-  void distribute() {
+  /// Gradients of those present, in host memory; empty for the others.
+  std::vector<FloatBuffer> take_gradients() {
+    std::vector<FloatBuffer> gradients(workers_.size());
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-      if (!workers_[i].present) continue;
-      if (setup_.devices[i]->in_place_threads() > 0) {
-        workers_[i].replica->give(0, FloatBuffer::view(global_[0]));
+      GradientWorker& worker = workers_[i];
+      if (!worker.present) continue;
+      if (!worker.replica->remote()) {
+        gradients[i] = worker.replica->take(1);
+      } else if (attempt(i, false, [&] {
+                   worker.replica->store_blocks(1, blocks(worker.touched.rows()),
+                                                worker.mirror.span());
+                 })) {
+        gradients[i] = FloatBuffer::view(worker.mirror);
       } else {
-        workers_[i].replica->load(0, global_[0].span());
+        worker.present = false;
+        continue;
       }
+      touched_.add(worker.touched);
+    }
+    return gradients;
+  }
+  void give_gradients(std::vector<FloatBuffer> gradients) {
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      GradientWorker& worker = workers_[i];
+      if (gradients[i].size() == 0) continue;
+      if (!worker.replica->remote()) {
+        worker.replica->give(1, std::move(gradients[i]));
+      } else {
+        on_device(i, [&] { worker.replica->clear_blocks(1, blocks(worker.touched.rows())); });
+      }
+    }
+  }
+  /// The decision's, with the share of workers that just failed spread over the others.
+  static std::vector<float> weights_of(const Apply& decision,
+                                       const std::vector<FloatBuffer>& gradients) {
+    double before = 0, after = 0;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      before += decision.weights[i];
+      if (gradients[i].size() > 0) after += decision.weights[i];
+    }
+    std::vector<float> weights;
+    for (const double weight : decision.weights) {
+      weights.push_back(static_cast<float>(after == before ? weight : weight * before / after));
+    }
+    return weights;
+  }
+  Blocks blocks(std::span<const std::uint32_t> rows) const {
+    return blocks_of(setup_.network, layout_, rows);
+  }
+  /// What a device that fails here has trained is in the global model already.
+  template <class F>
+  void on_device(std::size_t worker, F work) {
+    if (!attempt(worker, true, work)) workers_[worker].present = false;
+  }
+  /// Devices that work in host memory read the one model; the others get a copy of these rows and
+  /// the dense layers (null: of everything).
+  void distribute(const std::vector<std::uint32_t>* rows) {
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      Replica& replica = *workers_[i].replica;
+      if (!workers_[i].present) continue;
+      on_device(i, [&] {
+        if (setup_.devices[i]->in_place_threads() > 0) {
+          replica.give(0, FloatBuffer::view(global_[0]));
+        } else if (rows == nullptr || !replica.remote()) {
+          replica.load(0, global_[0].span());
+        } else {
+          replica.load_blocks(0, blocks(*rows), global_[0].span());
+        }
+      });
     }
   }
 
   ModelSetup setup_;
+  Layout layout_;
   std::size_t size_;
   std::vector<FloatBuffer> global_;  // parameters, then optimizer state
   FloatBuffer sum_;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "evener/data/dataset.h"
@@ -11,6 +13,14 @@
 #include "evener/runtime/task.h"
 
 namespace evener {
+
+/// A worker whose device failed while nobody was training. `merged`: what it had trained is in the
+/// global model all the same.
+struct Failure {
+  int worker = 0;
+  std::string why;
+  bool merged = false;
+};
 
 class Models {
  public:
@@ -22,7 +32,8 @@ class Models {
   virtual double compute(const Task& task) = 0;
   virtual void end(const Task& /*task*/) {}
 
-  // Called while every worker is idle.
+  // Called while every worker is idle. A worker whose device fails meanwhile is left out, and
+  // take_failures() tells.
   virtual void merge(const Merge& decision);
   virtual void attract(const Attract& decision);
   virtual void apply(const Apply& decision, const Step& step);
@@ -31,14 +42,37 @@ class Models {
   /// After evaluator() or give(): replicas are what they must be when training goes on.
   virtual void resume() {}
 
-  /// A replica that holds the global model, to predict with until resume().
-  virtual Replica& evaluator() = 0;
+  /// Since it was last asked.
+  std::vector<Failure> take_failures() { return std::exchange(failures_, {}); }
+
+  /// A replica that holds the global model, to predict with until resume(), and whose it is.
+  struct Evaluator {
+    Replica* replica = nullptr;
+    int worker = 0;
+  };
+  virtual Evaluator evaluator() = 0;
   /// The global model: vector 0, then optimizer state, as Replica's of the same name.
   virtual FloatBuffer take(int vector) = 0;
   virtual void give(int vector, FloatBuffer values) = 0;
 
   /// Bytes of the parameters, what a copy moves.
   virtual std::size_t bytes() const = 0;
+
+ protected:
+  /// Does `work` for a worker; false if its device failed, which is noted.
+  template <class F>
+  bool attempt(std::size_t worker, bool merged, F work) {
+    try {
+      work();
+      return true;
+    } catch (const DeviceError& error) {
+      failures_.push_back({static_cast<int>(worker), error.what(), merged});
+      return false;
+    }
+  }
+
+ private:
+  std::vector<Failure> failures_;
 };
 
 struct ModelSetup {

@@ -18,12 +18,15 @@ struct ReplicaWorker {
   std::unique_ptr<Replica> replica;
   RowSet changed;  // since the last merge
   bool present = true;
+  FloatBuffer mirror{};  // of a replica with memory of its own, what merges work on
+  bool current = false;  // the mirror is what the replica holds
 };
 
 class ReplicaModels final : public Models {
  public:
   explicit ReplicaModels(const ModelSetup& setup)
       : data_(setup.data),
+        network_(setup.network),
         layout_(layout_of(setup.network)),
         sparse_(setup.network.sparse_input()),
         global_(layout_.size),
@@ -33,11 +36,13 @@ class ReplicaModels final : public Models {
       workers_.push_back(
           {setup.devices[i]->make_replica(setup.network, training_of_worker(setup.training, i)),
            RowSet(feature_rows(setup.network))});
+      if (workers_.back().replica->remote()) workers_.back().mirror = FloatBuffer(layout_.size);
     }
   }
 
   double compute(const Task& task) override {
     ReplicaWorker& worker = workers_[static_cast<std::size_t>(task.worker)];
+    worker.current = false;
     double sum = 0;
     for (const auto& [slice, step] : task.parts) {
       sum +=
@@ -50,7 +55,9 @@ class ReplicaModels final : public Models {
   void merge(const Merge& decision) override {
     const bool momentum = decision.momentum > 0;
     if (momentum) keep_previous();
-    const double total = std::accumulate(decision.weights.begin(), decision.weights.end(), 0.0);
+    auto views = take_all();
+    const std::vector<double> weights = weights_of(decision, views);
+    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
     // Rows that no replica changed are the same in all, and stay so if the weights add up to one.
     // Momentum goes on in rows that were changed at any time, and once the weights did not add up
     // to one in all.
@@ -62,13 +69,12 @@ class ReplicaModels final : public Models {
     const auto& rows = momentum ? ever_.rows() : now.rows();
     const bool everything = !sparse_ || everywhere_ || std::abs(total - 1) > 1e-9;
     everywhere_ = momentum && everything;
-    auto views = take_all();
     const float gamma = static_cast<float>(decision.momentum);
     walk_.walk(everything ? nullptr : &rows, [&](std::size_t at, std::size_t n) {
       std::array<float, kMostStretch> sum;
       std::fill_n(sum.begin(), n, 0.0F);
       for (std::size_t i = 0; i < views.size(); ++i) {
-        const auto weight = static_cast<float>(decision.weights[i]);
+        const auto weight = static_cast<float>(weights[i]);
         if (views[i].size() == 0 || weight == 0) continue;
         for (std::size_t j = 0; j < n; ++j) sum[j] += weight * views[i][at + j];
       }
@@ -83,18 +89,18 @@ class ReplicaModels final : public Models {
         if (view.size() > 0) std::copy_n(sum.begin(), n, view.data() + at);
       }
     });
-    give_all(std::move(views));
+    give_all(std::move(views), everything ? nullptr : &rows);
     for (auto& worker : workers_) worker.changed.clear();
   }
 
   void attract(const Attract& decision) override {
     const bool momentum = decision.momentum > 0;
     if (momentum) keep_previous();
+    auto views = take_all();
     for (auto& worker : workers_) {
       ever_.add(worker.changed);
       worker.changed.clear();
     }
-    auto views = take_all();
     const auto pull = static_cast<float>(decision.pull);
     const auto gamma = static_cast<float>(decision.momentum);
     walk_.walk(sparse_ ? &ever_.rows() : nullptr, [&](std::size_t at, std::size_t n) {
@@ -114,7 +120,7 @@ class ReplicaModels final : public Models {
         global_[j] = z + sum;
       }
     });
-    give_all(std::move(views));
+    give_all(std::move(views), sparse_ ? &ever_.rows() : nullptr);
   }
 
   std::vector<double> norms() override {
@@ -128,44 +134,80 @@ class ReplicaModels final : public Models {
       }
       norms[i] = std::sqrt(squares) / static_cast<double>(layout_.parameters());
     }
-    give_all(std::move(views));
+    give_back(views);
     return norms;
   }
 
-  void lose(int worker) override { workers_[static_cast<std::size_t>(worker)].present = false; }
+  void lose(int worker) override {
+    const auto index = static_cast<std::size_t>(worker);
+    leave(index);
+    if (evaluating_ == &workers_[index]) evaluating_ = nullptr;
+  }
 
-  Replica& evaluator() override {
-    if (!evaluating_) {
-      own_ = first().replica->take(0);
-      first().replica->give(0, FloatBuffer::view(global_));
-      evaluating_ = true;
+  Evaluator evaluator() override {
+    while (!evaluating_) {
+      ReplicaWorker& worker = first();
+      const auto index = static_cast<std::size_t>(&worker - workers_.data());
+      if (!worker.replica->remote()) {
+        own_ = worker.replica->take(0);
+        worker.replica->give(0, FloatBuffer::view(global_));
+      } else if (!attempt(index, true, [&] {
+                   refresh(worker);
+                   worker.replica->load(0, global_.span());
+                 })) {
+        leave(index);
+        continue;
+      }
+      evaluating_ = &worker;
     }
-    return *first().replica;
+    return {evaluating_->replica.get(), static_cast<int>(evaluating_ - workers_.data())};
   }
 
   void resume() override {
-    if (evaluating_) first().replica->give(0, std::move(own_));
-    evaluating_ = false;
+    if (evaluating_ != nullptr && evaluating_->present) {
+      ReplicaWorker& worker = *evaluating_;
+      if (!worker.replica->remote()) {
+        worker.replica->give(0, std::move(own_));
+      } else {
+        on_device(worker, [&] { worker.replica->load(0, worker.mirror.span()); });
+      }
+    }
+    evaluating_ = nullptr;
     if (!stale_) return;
-    for (auto& worker : workers_) worker.replica->load(0, global_.span());
+    for (auto& worker : workers_) {
+      if (!worker.present) continue;
+      on_device(worker, [&] { worker.replica->load(0, global_.span()); });
+      if (worker.mirror.size() == 0) continue;
+      std::copy_n(global_.data(), layout_.size, worker.mirror.data());
+      worker.current = true;
+    }
     previous_ = FloatBuffer();
     everywhere_ = false;
     stale_ = false;
   }
 
   FloatBuffer take(int vector) override {
-    if (evaluating_) resume();
-    return vector == 0 ? std::move(global_) : first().replica->take(vector);
+    if (evaluating_ != nullptr) resume();
+    if (vector == 0) return std::move(global_);
+    for (;;) {
+      ReplicaWorker& worker = first();
+      const auto index = static_cast<std::size_t>(&worker - workers_.data());
+      FloatBuffer values;
+      if (attempt(index, true, [&] { values = worker.replica->take(vector); })) return values;
+      leave(index);
+    }
   }
   void give(int vector, FloatBuffer values) override {
     if (vector == 0) {
       global_ = std::move(values);
       return;
     }
+    ReplicaWorker& owner = first();
     for (auto& worker : workers_) {
-      if (&worker != &first()) worker.replica->load(vector, values.span());
+      if (&worker == &owner || !worker.present) continue;
+      on_device(worker, [&] { worker.replica->load(vector, values.span()); });
     }
-    first().replica->give(vector, std::move(values));
+    on_device(owner, [&] { owner.replica->give(vector, std::move(values)); });
   }
   std::size_t bytes() const override { return layout_.size * sizeof(float); }
 
@@ -178,28 +220,85 @@ class ReplicaModels final : public Models {
     for (auto& worker : workers_) {
       if (worker.present) return worker;
     }
-    return workers_.front();
+    throw DeviceError("every device has failed");
   }
   void keep_previous() {
     if (previous_.size() > 0) return;
     previous_ = FloatBuffer(layout_.size);
     std::copy_n(global_.data(), layout_.size, previous_.data());
   }
-  /// Parameters of those present; empty for the others.
+  void leave(std::size_t worker) { workers_[worker].present = false; }
+  /// For what changes only the replica: a device that fails takes nothing with it.
+  template <class F>
+  void on_device(ReplicaWorker& worker, F work) {
+    const auto index = static_cast<std::size_t>(&worker - workers_.data());
+    if (!attempt(index, true, work)) leave(index);
+  }
+  /// Only what the replica's steps have changed travels.
+  void refresh(ReplicaWorker& worker) {
+    if (worker.current) return;
+    worker.replica->store_blocks(0, blocks_of(network_, layout_, worker.changed.rows()),
+                                 worker.mirror.span());
+    worker.current = true;
+  }
+  /// Parameters of those present, in host memory; empty for the others.
   std::vector<FloatBuffer> take_all() {
-    std::vector<FloatBuffer> views;
-    for (auto& worker : workers_) {
-      views.push_back(worker.present ? worker.replica->take(0) : FloatBuffer());
+    std::vector<FloatBuffer> views(workers_.size());
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      ReplicaWorker& worker = workers_[i];
+      if (!worker.present) continue;
+      if (!worker.replica->remote()) {
+        views[i] = worker.replica->take(0);
+      } else if (attempt(i, false, [&] { refresh(worker); })) {
+        views[i] = FloatBuffer::view(worker.mirror);
+      } else {
+        leave(i);
+        worker.changed.clear();
+      }
     }
     return views;
   }
-  void give_all(std::vector<FloatBuffer> views) {
+  /// What merges changed: these rows and the dense layers (null: everything).
+  void give_all(std::vector<FloatBuffer> views, const std::vector<std::uint32_t>* rows) {
     for (std::size_t i = 0; i < views.size(); ++i) {
-      if (views[i].size() > 0) workers_[i].replica->give(0, std::move(views[i]));
+      ReplicaWorker& worker = workers_[i];
+      if (views[i].size() == 0) continue;
+      if (!worker.replica->remote()) {
+        worker.replica->give(0, std::move(views[i]));
+        continue;
+      }
+      on_device(worker, [&] {
+        if (rows == nullptr) {
+          worker.replica->load(0, worker.mirror.span());
+        } else {
+          worker.replica->load_blocks(0, blocks_of(network_, layout_, *rows), worker.mirror.span());
+        }
+      });
     }
+  }
+  /// Where nothing was changed.
+  void give_back(std::vector<FloatBuffer>& views) {
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      if (views[i].size() == 0 || workers_[i].replica->remote()) continue;
+      workers_[i].replica->give(0, std::move(views[i]));
+    }
+  }
+  /// The decision's, with the share of workers that just failed spread over the others.
+  std::vector<double> weights_of(const Merge& decision,
+                                 const std::vector<FloatBuffer>& views) const {
+    std::vector<double> weights = decision.weights;
+    const double before = std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (views[i].size() == 0) weights[i] = 0;
+    }
+    const double after = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (after == before || after == 0) return weights;
+    for (double& weight : weights) weight *= before / after;
+    return weights;
   }
 
   const Dataset* data_;
+  Network network_;
   Layout layout_;
   bool sparse_;
   FloatBuffer global_, previous_;
@@ -208,7 +307,7 @@ class ReplicaModels final : public Models {
   bool everywhere_ = false;  // momentum is in every row
   std::vector<ReplicaWorker> workers_;
   FloatBuffer own_;  // the first replica's parameters while it predicts with the global model
-  bool evaluating_ = false;
+  ReplicaWorker* evaluating_ = nullptr;
   bool stale_ = true;  // replicas have yet to be loaded with the global model
 };
 

@@ -1,5 +1,6 @@
 // The Hogbatch family's model: in host memory, changed in place by CPU workers without locks,
 // copied in and written back by the others.
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -15,13 +16,21 @@ struct SharedWorker {
   std::vector<std::unique_ptr<Replica>> in_place;  // one a thread; empty: works on a copy
   std::unique_ptr<Team> team;
   std::unique_ptr<Replica> copy;
-  FloatBuffer loaded;  // what the copy was before its step
+  bool present = true;
+  FloatBuffer loaded, stepped;      // the copy before its step and after it
+  std::vector<std::uint32_t> rows;  // of the input layer that the step at hand reads and writes
 };
 
 class SharedModel final : public Models {
  public:
   SharedModel(const ModelSetup& setup, bool overwrites)
-      : data_(setup.data), size_(layout_of(setup.network).size), overwrites_(overwrites) {
+      : data_(setup.data),
+        devices_(setup.devices),
+        network_(setup.network),
+        training_(setup.training),
+        layout_(layout_of(setup.network)),
+        size_(layout_.size),
+        overwrites_(overwrites) {
     const int vectors = 1 + state_vectors(setup.training.optimizer);
     for (int v = 0; v < vectors; ++v) shared_.emplace_back(size_);
     for (std::size_t i = 0; i < setup.devices.size(); ++i) {
@@ -31,21 +40,26 @@ class SharedModel final : public Models {
       if (worker.in_place.empty()) {
         worker.copy = setup.devices[i]->make_replica(setup.network, training);
         worker.loaded = FloatBuffer(size_);
+        worker.stepped = FloatBuffer(size_);
       } else {
         worker.team = std::make_unique<Team>(static_cast<int>(worker.in_place.size()));
       }
       workers_.push_back(std::move(worker));
     }
-    evaluator_ = setup.devices.front()->make_replica(setup.network, setup.training);
+    choose_evaluator();
   }
 
+  /// A step reads only the input rows of its batch, so no others travel. What overwrites the shared
+  /// model must hold all of it.
   void begin(const Task& task) override {
     SharedWorker& worker = worker_of(task);
     if (task.work != Work::copied) return;
-    FloatBuffer values = worker.copy->take(0);
-    cpu::kernels().copy(shared_[0].data(), worker.loaded.data(), size_);
-    cpu::kernels().copy(worker.loaded.data(), values.data(), size_);
-    worker.copy->give(0, std::move(values));
+    find_rows(task, worker);
+    const Blocks blocks = blocks_of(worker);
+    for_blocks(blocks, [&](std::size_t at, std::size_t n) {
+      cpu::kernels().copy(shared_[0].data() + at, worker.loaded.data() + at, n);
+    });
+    worker.copy->load_blocks(0, blocks, worker.loaded.span());
   }
 
   double compute(const Task& task) override {
@@ -72,19 +86,32 @@ class SharedModel final : public Models {
   void end(const Task& task) override {
     if (task.work != Work::copied) return;
     SharedWorker& worker = worker_of(task);
-    FloatBuffer values = worker.copy->take(0);
-    // With nobody else the two are the same, but for rounding.
-    if (overwrites_ || workers_.size() == 1) {
-      cpu::kernels().copy(values.data(), shared_[0].data(), size_);
-    } else {
-      cpu::kernels().add_difference(values.data(), worker.loaded.data(), shared_[0].data(), size_);
-    }
-    worker.copy->give(0, std::move(values));
+    const Blocks blocks = blocks_of(worker);
+    worker.copy->store_blocks(0, blocks, worker.stepped.span());
+    for_blocks(blocks, [&](std::size_t at, std::size_t n) {
+      float* shared = shared_[0].data() + at;
+      // With nobody else the two are the same, but for rounding.
+      if (overwrites_ || workers_.size() == 1) {
+        cpu::kernels().copy(worker.stepped.data() + at, shared, n);
+      } else {
+        cpu::kernels().add_difference(worker.stepped.data() + at, worker.loaded.data() + at, shared,
+                                      n);
+      }
+    });
   }
 
-  Replica& evaluator() override {
-    evaluator_->give(0, FloatBuffer::view(shared_[0]));
-    return *evaluator_;
+  Evaluator evaluator() override {
+    while (
+        !attempt(evaluating_, true, [&] { evaluator_->give(0, FloatBuffer::view(shared_[0])); })) {
+      lose(static_cast<int>(evaluating_));
+    }
+    return {evaluator_.get(), static_cast<int>(evaluating_)};
+  }
+
+  void lose(int worker) override {
+    const auto index = static_cast<std::size_t>(worker);
+    workers_[index].present = false;
+    if (index == evaluating_) choose_evaluator();
   }
 
   FloatBuffer take(int vector) override {
@@ -95,7 +122,7 @@ class SharedModel final : public Models {
     shared = std::move(values);
     for (auto& worker : workers_) {
       for (auto& replica : worker.in_place) replica->give(vector, FloatBuffer::view(shared));
-      if (worker.copy && vector > 0) worker.copy->load(vector, shared.span());
+      if (worker.copy && worker.present && vector > 0) worker.copy->load(vector, shared.span());
     }
   }
   std::size_t bytes() const override { return size_ * sizeof(float); }
@@ -105,12 +132,50 @@ class SharedModel final : public Models {
     return workers_[static_cast<std::size_t>(task.worker)];
   }
 
+  /// One that works in host memory, which can be handed the model as it is; else any.
+  void choose_evaluator() {
+    for (const bool in_place : {true, false}) {
+      for (std::size_t i = 0; i < workers_.size(); ++i) {
+        if (!workers_[i].present || workers_[i].in_place.empty() == in_place) continue;
+        evaluating_ = i;
+        evaluator_ = devices_[i]->make_replica(network_, training_);
+        return;
+      }
+    }
+    throw DeviceError("every device has failed");
+  }
+  void find_rows(const Task& task, SharedWorker& worker) const {
+    if (overwrites_ || !network_.sparse_input()) return;
+    worker.rows.clear();
+    for (const auto& part : task.parts) {
+      for (const std::uint32_t row : part.slice.rows) {
+        const auto features = data_->features.row(row).indices;
+        worker.rows.insert(worker.rows.end(), features.begin(), features.end());
+      }
+    }
+    std::sort(worker.rows.begin(), worker.rows.end());
+    worker.rows.erase(std::unique(worker.rows.begin(), worker.rows.end()), worker.rows.end());
+  }
+  Blocks blocks_of(const SharedWorker& worker) const {
+    return overwrites_ ? Blocks{} : evener::blocks_of(network_, layout_, worker.rows);
+  }
+  template <class F>
+  void for_blocks(const Blocks& blocks, F f) const {
+    for (const std::uint32_t row : blocks.rows) f(row * blocks.width, blocks.width);
+    f(blocks.dense, size_ - blocks.dense);
+  }
+
   const Dataset* data_;
+  std::vector<Device*> devices_;
+  Network network_;
+  Training training_;
+  Layout layout_;
   std::size_t size_;
   bool overwrites_;
   std::vector<FloatBuffer> shared_;  // parameters, then optimizer state
   std::vector<SharedWorker> workers_;
   std::unique_ptr<Replica> evaluator_;
+  std::size_t evaluating_ = 0;  // whose it is
 };
 
 }  // namespace

@@ -16,12 +16,19 @@ class SingleModel final : public Models {
 
   double compute(const Task& task) override {
     double sum = 0;
-    for (const auto& [slice, step] : task.parts) {
-      sum += replica_->step({data_, slice.rows}, step) * static_cast<double>(slice.rows.size());
+    for (std::size_t i = 0; i < task.parts.size(); ++i) {
+      const auto& [slice, step] = task.parts[i];
+      const Part* next = i + 1 < task.parts.size() ? &task.parts[i + 1]
+                         : task.next               ? &*task.next
+                                                   : nullptr;
+      NextStep after;
+      if (next != nullptr) after = {{data_, next->slice.rows}, next->step};
+      sum += replica_->step({data_, slice.rows}, step, next != nullptr ? &after : nullptr) *
+             static_cast<double>(slice.rows.size());
     }
     return sum;
   }
-  Replica& evaluator() override { return *replica_; }
+  Evaluator evaluator() override { return {replica_.get(), 0}; }
   FloatBuffer take(int vector) override { return replica_->take(vector); }
   void give(int vector, FloatBuffer values) override { replica_->give(vector, std::move(values)); }
   std::size_t bytes() const override { return bytes_; }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Task {
   int worker = 0;
   Work work = Work::local;
   std::vector<Part> parts;    // done side by side
+  std::optional<Part> next;   // what the worker will be asked after these, where that is certain
   std::uint64_t version = 0;  // of the shared model when it was assigned
   Seconds assigned = 0;
 

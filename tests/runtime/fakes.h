@@ -60,6 +60,58 @@ class FakeDevice final : public Device {
   FakeLog& log_;
 };
 
+/// A CPU replica behind a wall: as on a card, the host sees only copies, and only of what it asks
+/// for.
+class RemoteReplica final : public Replica {
+ public:
+  explicit RemoteReplica(std::unique_ptr<Replica> inside) : inside_(std::move(inside)) {}
+
+  double step(const Batch& batch, const Step& step, const NextStep* next) override {
+    return inside_->step(batch, step, next);
+  }
+  void predict(const Batch& batch, Predictions& out) override { inside_->predict(batch, out); }
+  int vectors() const override { return inside_->vectors(); }
+  FloatBuffer take(int vector) override {
+    FloatBuffer values = inside_->take(vector);
+    FloatBuffer copy(values.size());
+    std::copy_n(values.data(), values.size(), copy.data());
+    inside_->give(vector, std::move(values));
+    return copy;
+  }
+  void give(int vector, FloatBuffer values) override { inside_->load(vector, values.span()); }
+  void load(int vector, std::span<const float> values) override { inside_->load(vector, values); }
+  void store(int vector, std::span<float> values) override { inside_->store(vector, values); }
+  bool remote() const override { return true; }
+  void load_blocks(int vector, const Blocks& blocks, std::span<const float> values) override {
+    inside_->load_blocks(vector, blocks, values);
+  }
+  void store_blocks(int vector, const Blocks& blocks, std::span<float> values) override {
+    inside_->store_blocks(vector, blocks, values);
+  }
+  void clear_blocks(int vector, const Blocks& blocks) override {
+    inside_->clear_blocks(vector, blocks);
+  }
+
+ private:
+  std::unique_ptr<Replica> inside_;
+};
+
+class RemoteDevice final : public Device {
+ public:
+  std::string name() const override { return "remote"; }
+  std::unique_ptr<Replica> make_replica(const Network& network, const Training& training) override {
+    return std::make_unique<RemoteReplica>(cpu_->make_replica(network, training));
+  }
+
+ private:
+  std::unique_ptr<Device> cpu_ = make_device("cpu:1");
+};
+
+inline std::unique_ptr<Device> make_test_device(const std::string& name) {
+  if (name == "remote") return std::make_unique<RemoteDevice>();
+  return make_device(name);
+}
+
 /// Rows with a few random features and labels; label and features go together.
 inline Dataset small_data(std::size_t rows, std::uint32_t features = 40,
                           std::uint32_t labels = 12) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kWorkers = 2, kRows = 4;
 
-class ReplicaModelsTest : public testing::Test {
+class ReplicaModelsTest : public testing::TestWithParam<std::string> {
  protected:
   ReplicaModelsTest() {
     // Many features in few rows: most are missing from many merges in a row.
@@ -24,7 +24,7 @@ class ReplicaModelsTest : public testing::Test {
     size_ = layout_of(network_).size;
     ModelSetup setup{network_, training_, &data_, {}};
     for (std::size_t i = 0; i < kWorkers; ++i) {
-      devices_.push_back(make_device("cpu:1"));
+      devices_.push_back(make_test_device(GetParam()));
       setup.devices.push_back(devices_.back().get());
       replicas_.push_back(
           devices_.back()->make_replica(network_, training_of_worker(training_, i)));
@@ -112,7 +112,7 @@ class ReplicaModelsTest : public testing::Test {
   std::uint64_t steps_ = 0;
 };
 
-TEST_F(ReplicaModelsTest, MergesWithoutMomentum) {
+TEST_P(ReplicaModelsTest, MergesWithoutMomentum) {
   for (int i = 0; i < 10; ++i) {
     step();
     merge({{0.25, 0.75}, 0});
@@ -120,7 +120,7 @@ TEST_F(ReplicaModelsTest, MergesWithoutMomentum) {
   expect_same();
 }
 
-TEST_F(ReplicaModelsTest, MomentumGoesOnInRowsThatNobodyChangesAnyMore) {
+TEST_P(ReplicaModelsTest, MomentumGoesOnInRowsThatNobodyChangesAnyMore) {
   for (int i = 0; i < 10; ++i) {
     step();
     merge({{0.25, 0.75}, 0.9});
@@ -128,7 +128,7 @@ TEST_F(ReplicaModelsTest, MomentumGoesOnInRowsThatNobodyChangesAnyMore) {
   expect_same();
 }
 
-TEST_F(ReplicaModelsTest, WeightsThatDoNotAddUpToOneMoveEveryRowFromThenOn) {
+TEST_P(ReplicaModelsTest, WeightsThatDoNotAddUpToOneMoveEveryRowFromThenOn) {
   for (int i = 0; i < 10; ++i) {
     step();
     merge({{i == 3 ? 0.3 : 0.25, 0.75}, 0.5});
@@ -136,13 +136,16 @@ TEST_F(ReplicaModelsTest, WeightsThatDoNotAddUpToOneMoveEveryRowFromThenOn) {
   expect_same();
 }
 
-TEST_F(ReplicaModelsTest, AttractsWithMomentum) {
+TEST_P(ReplicaModelsTest, AttractsWithMomentum) {
   for (int i = 0; i < 10; ++i) {
     step();
     attract({0.5, 0.9});
   }
   expect_same();
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, ReplicaModelsTest, testing::Values("cpu:1", "remote"),
+                         [](const auto& device) { return device.param.substr(0, 3); });
 
 }  // namespace
 }  // namespace evener

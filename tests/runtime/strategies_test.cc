@@ -40,7 +40,7 @@ Trained trained(const Dataset& data, const Setting& setting) {
   setup.strategy = parse_strategy(setting.strategy);
   setup.batch = setting.batch;
   if (setting.models.empty()) {
-    for (const auto& device : setting.devices) setup.devices.push_back(make_device(device));
+    for (const auto& device : setting.devices) setup.devices.push_back(make_test_device(device));
   } else {
     setup.virtual_time.emplace();
     setup.virtual_time->devices = setting.models;
@@ -223,6 +223,28 @@ TEST(Links, ASlowLinkCostsACopyEachWay) {
   const double bytes = 4.0 * static_cast<double>(layout_of(network).size);
   const double rows = 8.0 * static_cast<double>(data.features.nonzeros());
   EXPECT_NEAR(with - without, 3e-3 + (2 * bytes + rows) / 1e6, 1e-9);
+}
+
+// Where only what changed travels, nothing that changed may be missed. These strategies decide by
+// rounds, so that the order of arrivals does not matter.
+class RemoteMemory : public testing::TestWithParam<std::string> {};
+
+TEST_P(RemoteMemory, GivesTheSameBits) {
+  const Dataset data = small_data(200, 300);  // most features are missing from most rounds
+  Setting local{GetParam(), {"cpu:1", "cpu:1"}};
+  Setting remote{GetParam(), {"remote", "cpu:1"}};
+  EXPECT_EQ(trained(data, remote).parameters, trained(data, local).parameters);
+  remote.devices = {"remote", "remote"};
+  EXPECT_EQ(trained(data, remote).parameters, trained(data, local).parameters);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rounds, RemoteMemory, testing::Values("sync", "sma"));
+
+TEST(RemoteMemory, CopiesOfASharedModelMissNothing) {
+  const Dataset data = small_data(200, 300);
+  const Setting local{"sequential", {"cpu:1"}, {}, Optimizer::sgd};
+  const Setting remote{"hogbatch:accelerator-batch=16", {"remote"}, {}, Optimizer::sgd};
+  EXPECT_EQ(trained(data, remote).parameters, trained(data, local).parameters);
 }
 
 }  // namespace

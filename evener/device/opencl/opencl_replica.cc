@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <type_traits>
 #include <vector>
 
 #include "evener/device/opencl/output_layer.h"
+#include "evener/device/opencl/row_copies.h"
 
 namespace evener::opencl {
 
@@ -26,11 +28,25 @@ class OpenClReplica final : public Replica {
   void give(int vector, FloatBuffer values) override { load(vector, values.span()); }
   void load(int vector, std::span<const float> values) override;
   void store(int vector, std::span<float> values) override;
+  bool remote() const override { return true; }
+  void load_blocks(int vector, const Blocks& blocks, std::span<const float> values) override {
+    guarded("loading rows", [&] { copies_.load(buffer(vector), blocks, values); });
+  }
+  void store_blocks(int vector, const Blocks& blocks, std::span<float> values) override {
+    guarded("reading rows", [&] { copies_.store(buffer(vector), blocks, values); });
+  }
+  void clear_blocks(int vector, const Blocks& blocks) override {
+    guarded("clearing rows", [&] { copies_.clear(buffer(vector), blocks); });
+  }
 
  private:
+  const cl::Buffer& buffer(int vector) const {
+    return session_.vectors.at(static_cast<std::size_t>(vector));
+  }
+
   /// Puts words to what failed, around everything that talks to the device.
   template <class F>
-  auto guarded(const char* what, F work) {
+  std::invoke_result_t<F> guarded(const char* what, F work) {
     try {
       return work();
     } catch (const cl::Error& error) {
@@ -53,6 +69,7 @@ class OpenClReplica final : public Replica {
   Session session_;
   DenseLayers dense_;
   OutputLayer output_;
+  RowCopies copies_;
   // Activity i is the input of dense layer i: with sparse input, activity 0 is the first hidden
   // layer's; with dense input it is the features themselves.
   std::vector<Activity> activities_;
@@ -63,7 +80,8 @@ OpenClReplica::OpenClReplica(std::shared_ptr<Context> context, const Network& ne
                              const Training& training, const std::string& cache_directory)
     : session_(std::move(context), network, training, cache_directory),
       dense_(session_),
-      output_(session_, dense_) {
+      output_(session_, dense_),
+      copies_(session_) {
   if (!network.sparse_input()) {
     activities_.push_back({network.features, padded(network.features), {}, {}, {}});
   }
@@ -81,7 +99,7 @@ FloatBuffer OpenClReplica::take(int vector) {
 void OpenClReplica::load(int vector, std::span<const float> values) {
   assert(values.size() == session_.layout.size);
   guarded("loading the model", [&] {
-    write(*session_.context, session_.vectors.at(static_cast<std::size_t>(vector)), values);
+    write(*session_.context, buffer(vector), values);
     finish(*session_.context);
   });
 }
@@ -89,7 +107,7 @@ void OpenClReplica::load(int vector, std::span<const float> values) {
 void OpenClReplica::store(int vector, std::span<float> values) {
   assert(values.size() == session_.layout.size);
   guarded("reading the model", [&] {
-    read(*session_.context, session_.vectors.at(static_cast<std::size_t>(vector)), values);
+    read(*session_.context, buffer(vector), values);
     finish(*session_.context);
   });
 }

@@ -52,3 +52,28 @@ KERNEL void scatter(global const uint* batch, uint offsets, uint features, uint 
     }
   }
 }
+
+// Rows of a vector side by side, for one copy to or from the host: packed[i] = vector[rows[i]].
+KERNEL void pack_rows(global const float* vector, global const uint* rows, uint count, uint width,
+                      global float* packed) {
+  for EACH (i, 1, count) {
+    for EACH (v, 0, width / VEC) {
+      PUT(packed + (ulong)i * width + v * VEC) = AT(vector + (ulong)rows[i] * width + v * VEC);
+    }
+  }
+}
+
+KERNEL void unpack_rows(global float* vector, global const uint* rows, uint count, uint width,
+                        global const float* packed) {
+  for EACH (i, 1, count) {
+    for EACH (v, 0, width / VEC) {
+      PUT(vector + (ulong)rows[i] * width + v * VEC) = AT(packed + (ulong)i * width + v * VEC);
+    }
+  }
+}
+
+KERNEL void clear_rows(global float* vector, global const uint* rows, uint count, uint width) {
+  for EACH (i, 1, count) {
+    for EACH (v, 0, width / VEC) PUT(vector + (ulong)rows[i] * width + v * VEC) = (vec)(0.0f);
+  }
+}

@@ -1,0 +1,135 @@
+// A device that fails at any call whatever: the others finish the work.
+#include "tests/runtime/fakes.h"
+#include <gtest/gtest.h>
+
+#include "evener/device/opencl/faults.h"
+#include "evener/device/opencl/list.h"
+#include "evener/nn/initialise.h"
+#include "evener/nn/metrics.h"
+
+namespace evener {
+namespace {
+
+struct Outcome {
+  long calls = 0;        // to the device, without a failure
+  bool refused = false;  // the engine could not be made
+  std::size_t lost = 0;  // workers
+  std::size_t evaluated = 0;
+};
+
+EngineSetup setup_for(const Dataset& data, const std::string& strategy,
+                      const std::vector<std::string>& devices) {
+  EngineSetup setup;
+  setup.network.features = data.feature_count;
+  setup.network.labels = data.label_count;
+  setup.network.hidden = {8};
+  setup.training.optimizer = Optimizer::sgd;
+  setup.plan.data = &data;
+  setup.plan.schedule.learning_rate = 0.1F;
+  setup.strategy = parse_strategy(strategy);
+  setup.batch = 32;
+  for (const auto& device : devices) setup.devices.push_back(make_device(device));
+  return setup;
+}
+
+/// Two epochs with an evaluation and a checkpoint after each.
+Outcome run(const Dataset& data, const std::string& strategy,
+            const std::vector<std::string>& devices, long fails_from) {
+  Outcome outcome;
+  const Network network = setup_for(data, strategy, {}).network;
+  opencl::fail_from_call(fails_from);
+  std::unique_ptr<Engine> engine;
+  try {
+    engine = std::make_unique<Engine>(setup_for(data, strategy, devices));
+    FloatBuffer start(layout_of(network).size);
+    initialise(network, 5, start.span());
+    engine->models().give(0, std::move(start));
+  } catch (const DeviceError&) {
+    outcome.refused = true;
+    return outcome;
+  }
+  std::vector<std::uint32_t> rows(data.rows());
+  for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  Position position;
+  for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
+    EXPECT_TRUE(engine->run_epoch(position, go_on));
+    EXPECT_EQ(position.next_row, data.rows());
+    position = {position.step, epoch + 1, 0, 0};
+    engine->evaluate([&](Replica& replica) {
+      Predictions predictions;
+      predictions.k = 1;
+      replica.predict({&data, rows}, predictions);
+      outcome.evaluated += predictions.rows();
+      return 0;
+    });
+    FloatBuffer model = engine->models().take(0);
+    EXPECT_TRUE(std::isfinite(model[0]));
+    engine->models().give(0, std::move(model));
+  }
+  outcome.lost = engine->take_losses().size();
+  outcome.calls = opencl::fail_from_call(-1);
+  return outcome;
+}
+
+class DeviceFailure : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+  }
+  void TearDown() override { opencl::fail_from_call(-1); }
+};
+
+TEST_P(DeviceFailure, AtEveryCallTheOtherDeviceFinishes) {
+  const Dataset data = small_data(160);
+  for (const std::vector<std::string>& devices :
+       {std::vector<std::string>{"cpu:1", "opencl:0.0"}, {"opencl:0.0", "cpu:1"}}) {
+    const Outcome whole = run(data, GetParam(), devices, -1);
+    ASSERT_EQ(whole.lost, 0U);
+    ASSERT_GT(whole.calls, 50);
+    bool trained_with_a_loss = false;
+    for (long call = 0; call < whole.calls; ++call) {
+      const Outcome outcome = run(data, GetParam(), devices, call);
+      ASSERT_FALSE(HasFailure()) << "failing from call " << call;
+      if (outcome.refused) {
+        EXPECT_FALSE(trained_with_a_loss) << "refused at call " << call << ", after the start";
+        continue;
+      }
+      ASSERT_EQ(outcome.evaluated, 2 * data.rows()) << "failing from call " << call;
+      // Who is free gets the batch, so the device may have had fewer calls than the time before.
+      if (outcome.lost == 0) continue;
+      trained_with_a_loss = true;
+      ASSERT_EQ(outcome.lost, 1U);
+    }
+    EXPECT_TRUE(trained_with_a_loss);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, DeviceFailure,
+                         testing::Values("sync", "elastic", "sma", "adaptive-sgd",
+                                         "hogbatch:cpu-batch=4", "adaptive-hogbatch"),
+                         [](const auto& strategy) {
+                           std::string name = strategy.param.substr(0, strategy.param.find(':'));
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(DeviceFailure, OfTheOnlyDeviceEndsTheRunWithItsReason) {
+  if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+  const Dataset data = small_data(100);
+  Engine engine(setup_for(data, "sequential", {"opencl:0.0"}));
+  FloatBuffer start(layout_of(setup_for(data, "sequential", {}).network).size);
+  engine.models().give(0, std::move(start));
+  opencl::fail_from_call(40);
+  Position position;
+  try {
+    engine.run_epoch(position, go_on);
+    ADD_FAILURE() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("opencl:0.0: injected failure"), std::string::npos)
+        << error.what();
+  }
+  opencl::fail_from_call(-1);
+}
+
+}  // namespace
+}  // namespace evener
