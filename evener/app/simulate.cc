@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "evener/app/commands.h"
-#include "evener/app/signals.h"
 #include "evener/app/train_options.h"
 #include "evener/app/train_result.h"
 #include "evener/core/error.h"
@@ -37,17 +36,7 @@ void run(const Wish& wish, Shell& shell) {
   context.virtual_time = read_cluster(wish.cluster);
   const TrainOptions options = resolve_options(wish.given.texts, wish.given.config);
   context.virtual_time->seed = options.seed;
-  context.cache_directory = shell.environment.cache_directory;
-  context.reporter = {stderr, !options.quiet, shell.environment.display};
-  context.training_begins = catch_signals;
-  context.interrupted = caught_signal;
-  const TrainResult result = train(options, context);
-  if (result.signal != 0) {
-    std::fprintf(stderr, "evener: interrupted; go on with: evener simulate %s --resume %s\n",
-                 wish.cluster.c_str(), result.directory.c_str());
-  }
-  shell.exit_code = result.signal == 0 ? 0 : 128 + result.signal;
-  print_result(result, options.json);
+  train_and_print(options, context, "evener simulate " + wish.cluster + " --resume", shell);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "evener/app/output.h"
+#include "evener/app/signals.h"
 #include "evener/run/evaluate.h"
 
 namespace evener {
@@ -78,8 +79,22 @@ std::string result_text(const TrainResult& result) {
 
 }  // namespace
 
-void print_result(const TrainResult& result, bool json) {
-  print(json ? result_json(result).dump() + "\n" : result_text(result));
+void train_and_print(const TrainOptions& options, RunContext context,
+                     const std::string& resume_with, Shell& shell) {
+  const Environment& environment = shell.environment;
+  context.cache_directory = environment.cache_directory;
+  context.devices.automatic = environment.automatic_device;
+  context.devices.cache_directory = environment.cache_directory;
+  context.reporter = {stderr, !options.quiet, environment.display};
+  context.training_begins = catch_signals;
+  context.interrupted = caught_signal;
+  const TrainResult result = train(options, context);
+  if (result.signal != 0) {
+    std::fprintf(stderr, "evener: interrupted; go on with: %s %s\n", resume_with.c_str(),
+                 result.directory.c_str());
+    shell.exit_code = 128 + result.signal;
+  }
+  print(options.json ? result_json(result).dump() + "\n" : result_text(result));
 }
 
 }  // namespace evener

@@ -1,16 +1,9 @@
 #include <filesystem>
 
 #include "tests/app/command.h"
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace evener {
 namespace {
-
-using nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
 
 constexpr const char* kCluster = EVENER_SOURCE_DIR "/docs/examples/cluster.toml";
 
