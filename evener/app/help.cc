@@ -51,6 +51,15 @@ std::string names_of(const CLI::Option* option) {
   return names.substr(0, names.size() - 2);
 }
 
+/// "N" of "UINT:INT in [1 - 1000]": the parser's own name for the value, without its checks.
+std::string value_of(const CLI::Option* option) {
+  const std::string type = option->get_type_name();
+  const std::string name = type.substr(0, type.find(':'));
+  if (name == "INT" || name == "UINT") return "N";
+  if (name == "FLOAT") return "X";
+  return name == "TEXT" ? "WORD" : name;
+}
+
 }  // namespace
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
@@ -73,7 +82,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   if (is_positional) return two_columns(option->get_name(true), option->get_description());
   std::string left = names_of(option);
-  if (option->get_type_size() != 0) left += " " + option->get_type_name();
+  if (option->get_type_size() != 0) left += " " + value_of(option);
   return two_columns(left, option->get_description());
 }
 

@@ -4,7 +4,6 @@
 #include "evener/app/commands.h"
 #include "evener/app/train_options.h"
 #include "evener/app/train_result.h"
-#include "evener/core/error.h"
 #include "evener/run/cluster_file.h"
 #include "evener/run/train.h"
 
@@ -19,19 +18,14 @@ constexpr const char* kExamples =
     "The training is real, only the time is not: every second that is printed is one\n"
     "of the devices in the cluster file. `evener profile` measures such a device.";
 
+constexpr const char* kOwnDevices = "a simulation has the devices of its cluster file";
+
 struct Wish {
   std::string cluster;
   GivenOptions given;
 };
 
 void run(const Wish& wish, Shell& shell) {
-  for (const char* name : {"devices", "emulate"}) {
-    if (wish.given.texts.count(name) > 0) {
-      throw UsageError(std::string("--") + name +
-                       ": a simulation has the devices of its cluster "
-                       "file");
-    }
-  }
   RunContext context;
   context.virtual_time = read_cluster(wish.cluster);
   const TrainOptions options = resolve_options(wish.given.texts, wish.given.config);
@@ -48,7 +42,7 @@ void add_simulate(CLI::App& app, Shell& shell) {
   command->add_option("CLUSTER", wish->cluster, "TOML file of devices")
       ->required()
       ->type_name("FILE");
-  add_train_options(*command, wish->given);
+  add_train_options(*command, wish->given, {{"devices", kOwnDevices}, {"emulate", kOwnDevices}});
   command->callback([wish, &shell] { run(*wish, shell); });
 }
 

@@ -82,6 +82,27 @@ TEST_F(Compare, WrongWishesAreRefusedBeforeAnythingIsTrained) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
+TEST_F(Compare, HasNoOptionsOfASingleRun) {
+  const std::string help = run({"compare", "--help"}).out;
+  for (const char* name : {"resume", "checkpoint-every", "checkpoint-minutes", "keep", "early-stop",
+                           "patience", "average", "eval-every"}) {
+    EXPECT_THAT(help, Not(HasSubstr(std::string("--") + name + " "))) << name;
+    expect_error(compare({std::string("--") + name, "1"}), 2, std::string("--") + name + ": ");
+  }
+  EXPECT_THAT(help, Not(HasSubstr("--strategy ")));
+  expect_error(compare({"--strategy", "sync"}), 2, "--strategies");
+  put_contents(folder_ / "c.toml", "resume = \"" + (folder_ / "data") + "\"\n");
+  expect_error(compare({"--config", folder_ / "c.toml"}), 2, "is not a run directory");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(Compare, WrongNumbersAreRefusedInWords) {
+  expect_error(compare({"--seeds", "0"}), 2,
+               "--seeds: '0' is not valid; a whole number, 1 .. 1000, is needed");
+  expect_error(compare({"--evaluations-per-epoch", "x"}), 2, "a whole number, 1 .. 1000");
+  expect_error(compare({"--tune", "momentum"}), 2, "only lr can be tuned");
+}
+
 TEST_F(Compare, ADivergingStrategyIsShownAsSuch) {
   const Outcome outcome =
       run(compare({"--strategies", "sync", "--virtual", kCluster, "--optimizer", "sgd",

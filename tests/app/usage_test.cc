@@ -30,10 +30,22 @@ TEST_F(Usage, HelpAndVersion) {
 }
 
 TEST_F(Usage, HelpFitsTheTerminal) {
-  for (const char* command : {"train", "strategies", "simulate"}) {
+  for (const char* command : {"train", "strategies", "simulate", "compare"}) {
     std::istringstream lines(run({command, "--help"}).out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
   }
+}
+
+TEST_F(Usage, HelpIsInThePeoplesWords) {
+  for (const char* command : {"train", "test", "predict", "devices", "strategies", "compare",
+                              "profile", "simulate", "dataset", "convert", "info", "options"}) {
+    EXPECT_THAT(run({command, "--help"}).out,
+                AllOf(Not(HasSubstr("INT")), Not(HasSubstr("TEXT")), Not(HasSubstr("FLOAT")),
+                      Not(HasSubstr(":{")), Not(HasSubstr(" in ["))))
+        << command;
+  }
+  EXPECT_THAT(run({"compare", "--help"}).out,
+              AllOf(HasSubstr("\n  --seeds N "), HasSubstr("\n  --tune lr ")));
 }
 
 TEST_F(Usage, UnknownNamesGiveTheNearest) {
