@@ -5,6 +5,7 @@
 
 #include "evener/app/output.h"
 #include "evener/app/signals.h"
+#include "evener/core/counted.h"
 #include "evener/run/evaluate.h"
 
 namespace evener {
@@ -46,9 +47,9 @@ std::string worker_table(const TrainResult& result) {
   std::string text = fmt::format("{:<10}{}\n", "strategy", result.strategy);
   for (std::size_t i = 0; i < result.workers.size(); ++i) {
     const WorkerResult& worker = result.workers[i];
-    text += fmt::format("{:<10}{} {}: {} updates, {} rows, last batch {}, busy {:.0f} %", "device",
-                        i, worker.name, worker.updates, worker.rows, worker.batch,
-                        100 * (worker.compute + worker.transfer));
+    text += fmt::format("{:<10}{} {}: {}, {}, last batch {}, busy {:.0f} %", "device", i,
+                        worker.name, counted(worker.updates, "update"), counted(worker.rows, "row"),
+                        worker.batch, 100 * (worker.compute + worker.transfer));
     if (worker.transfer > 0.005) text += fmt::format(" (copying {:.0f} %)", 100 * worker.transfer);
     if (worker.staleness > 0) text += fmt::format(", staleness {:.1f}", worker.staleness);
     text += "\n";
@@ -61,9 +62,9 @@ std::string result_text(const TrainResult& result) {
   const std::string time = result.virtual_time
                                ? fmt::format("{:.2f} s of virtual time", progress.seconds)
                                : format_duration(progress.seconds);
-  std::string text =
-      fmt::format("{:<10}{}\n{:<10}{} after {} epochs, {} steps, {}\n", "run", result.directory, "",
-                  how_it_ended(result), progress.epoch, progress.step, time);
+  std::string text = fmt::format("{:<10}{}\n{:<10}{} after {}, {}, {}\n", "run", result.directory,
+                                 "", how_it_ended(result), counted(progress.epoch, "epoch"),
+                                 counted(progress.step, "step"), time);
   if (result.samples_per_second > 0) {
     text += fmt::format("{:<10}{:.0f} rows/s{}\n", "speed", result.samples_per_second,
                         result.virtual_time ? " in virtual time" : "");

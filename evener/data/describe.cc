@@ -28,6 +28,10 @@ std::string grouped(std::uint64_t number) {
   return text;
 }
 
+std::string grouped_rows(std::uint64_t number) {
+  return grouped(number) + (number == 1 ? " row" : " rows");
+}
+
 // Of a mean or median: three digits, all of them where it is larger.
 std::string short_number(double number) {
   const bool whole = number == std::floor(number);
@@ -132,8 +136,8 @@ std::string describe(const Statistics& s, bool ascii, int width) {
   line("labels", used(s.labels_used, s.label_count));
   line("values", fmt::format("{:.6g} {} {:.6g}", s.min_value, range, s.max_value));
   line("memory", bytes(s.memory_bytes));
-  if (s.rows_without_feature > 0) line("no feature", grouped(s.rows_without_feature) + " rows");
-  if (s.rows_without_label > 0) line("no label", grouped(s.rows_without_label) + " rows");
+  if (s.rows_without_feature > 0) line("no feature", grouped_rows(s.rows_without_feature));
+  if (s.rows_without_label > 0) line("no label", grouped_rows(s.rows_without_label));
   text += section("features per row", s.features_per_row, range, ascii, width);
   text += section("labels per row", s.labels_per_row, range, ascii, width);
   text += section("rows per label", s.rows_per_label, range, ascii, width);

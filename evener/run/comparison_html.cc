@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/counted.h"
 #include "evener/run/comparison_parts.h"
 #include "evener/run/evaluate.h"
 #include "evener/run/svg_chart.h"
@@ -103,7 +104,7 @@ std::string seeds_text(const Comparison& comparison) {
   for (const ComparedStrategy& strategy : comparison.strategies) {
     for (const ComparedRun& run : strategy.runs) seeds.insert(run.seed);
   }
-  if (seeds.size() > 10) return fmt::format("{} seeds", seeds.size());
+  if (seeds.size() > 10) return counted(seeds.size(), "seed");
   return fmt::format("{} {}", seeds.size() == 1 ? "seed" : "seeds", fmt::join(seeds, ", "));
 }
 
@@ -114,7 +115,7 @@ std::string introduction(const Comparison& comparison) {
   if (!comparison.devices.empty()) text += ", on " + listed_text(comparison.devices);
   text +=
       fmt::format(", for up to {} with {}, and were timed in {} until {} on the evaluation data.",
-                  counted_text(comparison.epochs, "epoch"), seeds_text(comparison),
+                  counted(comparison.epochs, "epoch"), seeds_text(comparison),
                   comparison.virtual_time ? "virtual seconds" : "seconds", target_text(comparison));
   std::string out = paragraph(text);
   if (comparison.virtual_time) {
@@ -169,7 +170,7 @@ std::string advice(const Comparison& comparison) {
         " with learning rate {}: it reached {} in {}{} (median of {}; {} to {}; {} of {} got "
         "there) and ended at {}. ",
         rate_text(best.learning_rate), target_text(comparison), seconds_text(time.median),
-        comparison.virtual_time ? " of virtual time" : "", counted_text(best.runs.size(), "run"),
+        comparison.virtual_time ? " of virtual time" : "", counted(best.runs.size(), "run"),
         seconds_text(time.low), seconds_text(time.high), best.reached(), best.runs.size(),
         quality_text(comparison, quality.median));
     out = "<p>Use " + name + escape_html(text + against_others(comparison, time)) + "</p>\n";
@@ -178,7 +179,7 @@ std::string advice(const Comparison& comparison) {
         ": it has the best final {}, {} (median of {}; {} to {}), with learning rate {}. More "
         "epochs or a lower target would tell them apart by time.",
         metric_title(comparison.metric), quality_text(comparison, quality.median),
-        counted_text(best.runs.size(), "run"), quality_text(comparison, quality.low),
+        counted(best.runs.size(), "run"), quality_text(comparison, quality.low),
         quality_text(comparison, quality.high), rate_text(best.learning_rate));
     out = paragraph("No strategy reached " + target_text(comparison) +
                     " in half of its runs, so times cannot decide.") +
@@ -193,7 +194,7 @@ std::string diverged_note(const Comparison& comparison) {
     const std::size_t count = diverged_runs(strategy);
     if (count == 0) continue;
     text += fmt::format("{}{} of {} of {}", text.empty() ? "" : "; ", count,
-                        counted_text(strategy.runs.size(), "run"), strategy.strategy);
+                        counted(strategy.runs.size(), "run"), strategy.strategy);
   }
   if (text.empty()) return "";
   return paragraph("Diverged, that is, the loss grew beyond bounds: " + text +

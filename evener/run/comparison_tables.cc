@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/counted.h"
 #include "evener/run/comparison_parts.h"
 #include "evener/run/evaluate.h"
 #include "evener/run/svg_chart.h"
@@ -76,8 +77,7 @@ std::string strategy_head(const ComparedStrategy& strategy, std::size_t style, b
       fmt::format("<th scope=\"row\">{} {}", svg_swatch(style), escape_html(strategy.strategy));
   if (recommended) out += " <span class=\"badge\">recommended</span>";
   if (const std::size_t diverged = diverged_runs(strategy); diverged > 0) {
-    out +=
-        fmt::format(" <span class=\"badge bad\">{} diverged</span>", counted_text(diverged, "run"));
+    out += fmt::format(" <span class=\"badge bad\">{} diverged</span>", counted(diverged, "run"));
   }
   return out + "</th>";
 }
@@ -92,8 +92,7 @@ std::string strategy_row(const Comparison& comparison, std::size_t i) {
   const Spread time = strategy.time_to_target();
   out +=
       cell(seconds_text(time.median), range_text(seconds_text(time.low), seconds_text(time.high)));
-  out +=
-      cell(fmt::format("{} of {}", strategy.reached(), counted_text(strategy.runs.size(), "run")));
+  out += cell(fmt::format("{} of {}", strategy.reached(), counted(strategy.runs.size(), "run")));
   const Spread quality = strategy.final_quality();
   out += cell(
       quality_text(comparison, quality.median),
@@ -153,10 +152,6 @@ std::string quality_text(const Comparison& comparison, double quality) {
 
 std::string rate_text(double learning_rate) {
   return is_showable(learning_rate) ? fmt::format("{:.4g}", learning_rate) : kNothing;
-}
-
-std::string counted_text(std::size_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string worker_name_text(const ComparedRun& run, std::size_t i) {

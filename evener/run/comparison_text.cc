@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "evener/core/counted.h"
 #include "evener/run/compare.h"
 #include "evener/run/evaluate.h"
 
@@ -93,9 +94,9 @@ std::string comparison_text(const Comparison& comparison) {
   }
   std::string text = fmt::format("devices: {}{}\n", fmt::join(comparison.devices, " + "),
                                  comparison.virtual_time ? " (virtual time)" : "");
-  text += fmt::format("time to {} {} in seconds, median (least..most) over {} seeds\n\n",
+  text += fmt::format("time to {} {} in seconds, median (least..most) over {}\n\n",
                       metric_title(comparison.metric), quality(comparison.target),
-                      comparison.strategies.front().runs.size());
+                      counted(comparison.strategies.front().runs.size(), "seed"));
   text += fmt::format("{:<{}}  {:>24}  {:>7}  {:>22}  {:>10}  {:>9}\n", "strategy", width,
                       "time to target", "reached", "final " + metric_title(comparison.metric),
                       "rows/s", "lr");

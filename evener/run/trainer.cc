@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "evener/core/counted.h"
 #include "evener/core/error.h"
 #include "evener/core/file.h"
 #include "evener/run/evaluate.h"
@@ -57,12 +58,12 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
 
 TrainResult Trainer::run() {
   const std::string strategy = engine_->strategy().text();
-  reporter_.say(fmt::format("{} on {}{} ({} rows, {} features, {} labels, {} parameters)",
-                            engine_->is_virtual() ? "simulating training" : "training",
-                            engine_->device_names(),
-                            strategy == "sequential" ? "" : " by " + strategy, data_.row_count(),
-                            data_.train.feature_count, data_.train.label_count,
-                            layout_of(current_.model.network).parameters()));
+  reporter_.say(fmt::format(
+      "{} on {}{} ({}, {}, {}, {})", engine_->is_virtual() ? "simulating training" : "training",
+      engine_->device_names(), strategy == "sequential" ? "" : " by " + strategy,
+      counted(data_.row_count(), "row"), counted(data_.train.feature_count, "feature"),
+      counted(data_.train.label_count, "label"),
+      counted(layout_of(current_.model.network).parameters(), "parameter")));
   if (context_.training_begins) context_.training_begins();
   while (position_.epoch < options_.epochs && !stop_early()) {
     last_step_end_ = step_clock();
@@ -169,7 +170,10 @@ void Trainer::judge(std::uint64_t epoch) {
 void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
   const double rate = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
   std::string line = fmt::format("epoch {}/{}  loss {:.4f}", epoch, options_.epochs, train_loss_);
-  if (evaluated) line += fmt::format(" (test {:.4f})  {}", metrics_.at("loss"), metrics_line_);
+  if (evaluated) {
+    const char* set = options_.test.empty() ? "validation" : "test";
+    line += fmt::format(" ({} {:.4f})  {}", set, metrics_.at("loss"), metrics_line_);
+  }
   reporter_.say(fmt::format("{}  {:.0f} rows/s  {}", line, rate, format_duration(seconds())));
   reporter_.record({"epoch",
                     position_.step,

@@ -47,6 +47,15 @@ TEST_F(TrainCommand, LeavesARunDirectory) {
   EXPECT_THAT(contents_of(folder_ / "run/log.txt"), HasSubstr("epoch 5/5"));
 }
 
+TEST_F(TrainCommand, OneIsSingularAndHeldOutRowsAreNoTestSet) {
+  const Outcome outcome = run({"train", folder_ / "train.txt", "--validation-share", "0.2", "-o",
+                               folder_ / "run", "--epochs", "1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("finished after 1 epoch, 1 step, "));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr(" (validation "), Not(HasSubstr("(test "))));
+  EXPECT_THAT(run(training("tested")).err, HasSubstr(" (test "));
+}
+
 TEST_F(TrainCommand, QuietAndJsonAreForMachines) {
   const Outcome outcome = run(training("run", {"--quiet", "--json"}));
   EXPECT_THAT(outcome.err, IsEmpty());

@@ -115,7 +115,7 @@ TEST(Describe, DrawsBars) {
 
 TEST(Describe, ShowsWhatIsMissingOnlyIfItIs) {
   Statistics s = statistics_of(example());
-  EXPECT_THAT(describe(s, true, 80), HasSubstr("no label   1 rows\n"));
+  EXPECT_THAT(describe(s, true, 80), HasSubstr("no label   1 row\n"));
   EXPECT_THAT(describe(s, true, 80), HasSubstr("features   10 (9 used)\n"));
   s.rows_without_label = 0;
   EXPECT_THAT(describe(s, true, 80), Not(HasSubstr("no label")));
