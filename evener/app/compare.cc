@@ -23,12 +23,12 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  evener compare data/ --strategies sync,adaptive-sgd --devices cpu:1,cpu:1 "
-    "--emulate 1=x0.25\n"
+    "  evener compare data/ --strategies sync,adaptive-sgd --devices cpu:1,cpu:1 \\\n"
+    "      --emulate 1=x0.25\n"
     "  evener compare data/ --strategies sync,elastic:period=5,adaptive-sgd:gamma=0 \\\n"
-    "      --virtual docs/examples/cluster.toml --target p@1=0.7 --tune lr -o comparison\n\n"
-    "Every strategy gets the same data in the same order, the same start and the same epochs.\n"
-    "Options of train hold for all of them.";
+    "      --virtual cluster.toml --target p@1=0.7 --tune lr -o comparison\n\n"
+    "Every strategy gets the same data in the same order, the same start and as many\n"
+    "epochs. Options of train hold for all of them.";
 
 /// What is about the course of one run, and does not enter into a comparison.
 RefusedOptions refused_options() {
