@@ -19,6 +19,7 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
       {"epochs", progress.epoch},        {"steps", progress.step},
       {"seconds", progress.seconds},     {"samples_per_second", result.samples_per_second},
       {"train_loss", result.train_loss}, {"metrics", result.metrics}};
+  if (result.was_complete) json["was_complete"] = true;
   json["strategy"] = result.strategy;
   json["virtual_time"] = result.virtual_time;
   for (const auto& worker : result.workers) {
@@ -55,6 +56,22 @@ std::string worker_table(const TrainResult& result) {
     text += "\n";
   }
   return text;
+}
+
+/// Of a run that was resumed although there was nothing left to do.
+std::string complete_text(const TrainResult& result, const TrainOptions& options,
+                          const std::string& resume_with) {
+  const std::uint64_t epochs = result.progress.epoch;
+  const bool early = result.ended == "early stop";
+  const std::string count = counted(epochs, "epoch");
+  const std::string done = early         ? "it stopped early, after " + count
+                           : epochs == 1 ? "its one epoch is done"
+                                         : "all " + count + " are done";
+  const std::string more = early ? fmt::format("--patience {}", 2 * options.patience)
+                                 : fmt::format("--epochs {}", 2 * epochs);
+  return fmt::format(
+      "{:<10}{}\n{:<10}already complete: {}; nothing was changed\n{:<10}to go on: {} {} {}\n",
+      "run", result.directory, "", done, "", resume_with, result.directory, more);
 }
 
 std::string result_text(const TrainResult& result) {
@@ -95,7 +112,9 @@ void train_and_print(const TrainOptions& options, RunContext context,
                  result.directory.c_str());
     shell.exit_code = 128 + result.signal;
   }
-  print(options.json ? result_json(result).dump() + "\n" : result_text(result));
+  print(options.json          ? result_json(result).dump() + "\n"
+        : result.was_complete ? complete_text(result, options, resume_with)
+                              : result_text(result));
 }
 
 }  // namespace evener

@@ -262,4 +262,16 @@ std::optional<Checkpoint> load_checkpoint(const std::string& directory,
                           counted(places.size(), "checkpoint"), last));
 }
 
+std::map<std::string, std::string> checkpoint_options(const std::string& directory) {
+  for (const Place& place : places_in(directory)) {
+    try {
+      const TensorFile file(place.path / kStateFile);
+      return json::parse(file.metadata().at("evener.options"))
+          .get<std::map<std::string, std::string>>();
+    } catch (const std::exception&) {  // damaged: an older one will do
+    }
+  }
+  return {};
+}
+
 }  // namespace evener

@@ -35,6 +35,15 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
+bool stops_early(const TrainOptions& options, const Progress& progress) {
+  return options.early_stop != "none" && progress.best_epoch > 0 &&
+         progress.epochs_since_best >= options.patience;
+}
+
+std::string deciding_metric(const TrainOptions& options) {
+  return options.early_stop == "none" ? "p@1" : options.early_stop;
+}
+
 Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
                  const RunDirectory& directory, EngineSetup setup, TrainingData data,
                  Checkpoint start)
@@ -49,7 +58,7 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
       record_rows_(std::max<std::uint64_t>(1, data_.row_count() / kStepRecordsPerEpoch)) {
   const Progress& progress = current_.progress;
   position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum};
-  if (data_.evaluation) best_by_ = options_.early_stop == "none" ? "p@1" : options_.early_stop;
+  if (data_.evaluation) best_by_ = deciding_metric(options_);
 
   set_training(setup, options_, data_, current_.model.network);
   engine_ = std::make_unique<Engine>(std::move(setup));
@@ -65,7 +74,7 @@ TrainResult Trainer::run() {
       counted(data_.train.label_count, "label"),
       counted(layout_of(current_.model.network).parameters(), "parameter")));
   if (context_.training_begins) context_.training_begins();
-  while (position_.epoch < options_.epochs && !stop_early()) {
+  while (position_.epoch < options_.epochs && !stops_early(options_, current_.progress)) {
     last_step_end_ = step_clock();
     if (position_.next_row == 0) epoch_begin_seconds_ = step_seconds_;
     rows_trained_ = position_.next_row;
@@ -129,11 +138,6 @@ bool Trainer::finish_epoch() {
   const bool save_now = options_.checkpoint_every > 0 && epoch % options_.checkpoint_every == 0;
   if (save_now && !last) save();
   return true;
-}
-
-bool Trainer::stop_early() const {
-  return options_.early_stop != "none" && current_.progress.best_epoch > 0 &&
-         current_.progress.epochs_since_best >= options_.patience;
 }
 
 bool Trainer::evaluate_replica() {

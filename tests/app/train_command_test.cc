@@ -1,5 +1,6 @@
 // Training by the command: what it leaves, what it prints, and what a signal does.
 #include <filesystem>
+#include <map>
 
 #include "tests/app/command.h"
 
@@ -97,6 +98,42 @@ TEST_F(TrainCommand, InterruptedAndResumedIsTheSameRun) {
 
 TEST_F(TrainCommand, TerminatedAndResumedIsTheSameRun) {
   expect_exact_resume(SIGTERM);
+}
+
+TEST_F(TrainCommand, AFinishedRunHasNothingToResume) {
+  const auto files = [this] {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "run")) {
+      const std::string path = entry.path().string();
+      if (entry.is_regular_file() && !path.ends_with(".lock")) all[path] = contents_of(path);
+    }
+    return all;
+  };
+  ASSERT_EQ(run(training("run")).code, 0);
+  const auto before = files();
+  const Outcome again = run({"train", "--resume", folder_ / "run"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out,
+              AllOf(HasSubstr("already complete: all 5 epochs are done"),
+                    HasSubstr("evener train --resume " + (folder_ / "run") + " --epochs 10\n")));
+  const json result = json::parse(run({"train", "--resume", folder_ / "run", "--json"}).out);
+  EXPECT_EQ(result.at("was_complete"), true);
+  EXPECT_EQ(result.at("epochs"), 5);
+  EXPECT_TRUE(result.at("metrics").contains("p@1"));
+  EXPECT_EQ(files(), before);
+  expect_error({"train", "--resume", folder_ / "run", "--epochs", "3"}, 2,
+               "--epochs 3: the run has already done 5 epochs");
+  // What it says how to go on does go on.
+  EXPECT_THAT(run({"train", "--resume", folder_ / "run", "--epochs", "6"}).out,
+              HasSubstr("finished after 6 epochs"));
+}
+
+TEST_F(TrainCommand, ARunThatStoppedEarlyIsComplete) {
+  ASSERT_EQ(run(training("run", {"--early-stop", "p@1", "--patience", "1", "--epochs", "50"})).code,
+            0);
+  EXPECT_THAT(
+      run({"train", "--resume", folder_ / "run"}).out,
+      AllOf(HasSubstr("already complete: it stopped early, after "), HasSubstr(" --patience 2\n")));
 }
 
 TEST_F(TrainCommand, TheExitCodeOfASignalDoesNotNeedAReader) {
