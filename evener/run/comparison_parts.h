@@ -19,8 +19,6 @@ std::string rate_text(double learning_rate);
 /// Of worker `i` of a run, whether or not it has a result.
 std::string worker_name_text(const ComparedRun& run, std::size_t i);
 std::size_t diverged_runs(const ComparedStrategy& strategy);
-/// Nothing if no strategy came to any result.
-const ComparedStrategy* recommended_strategy(const Comparison& comparison);
 
 /// A row a strategy.
 std::string strategy_table(const Comparison& comparison);

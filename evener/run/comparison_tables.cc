@@ -72,10 +72,19 @@ std::string updates_ratio(const ComparedRun& run) {
   return text;
 }
 
-std::string strategy_head(const ComparedStrategy& strategy, std::size_t style, bool recommended) {
+/// "recommended", "too close to call" or nothing.
+std::string badge_of(const ComparedStrategy& strategy, const Verdict& verdict) {
+  if (verdict.too_close) {
+    return &strategy == verdict.best || &strategy == verdict.next ? "too close to call" : "";
+  }
+  return &strategy == verdict.best ? "recommended" : "";
+}
+
+std::string strategy_head(const ComparedStrategy& strategy, std::size_t style,
+                          const std::string& badge) {
   std::string out =
       fmt::format("<th scope=\"row\">{} {}", svg_swatch(style), escape_html(strategy.strategy));
-  if (recommended) out += " <span class=\"badge\">recommended</span>";
+  if (!badge.empty()) out += " <span class=\"badge\">" + badge + "</span>";
   if (const std::size_t diverged = diverged_runs(strategy); diverged > 0) {
     out += fmt::format(" <span class=\"badge bad\">{} diverged</span>", counted(diverged, "run"));
   }
@@ -84,9 +93,9 @@ std::string strategy_head(const ComparedStrategy& strategy, std::size_t style, b
 
 std::string strategy_row(const Comparison& comparison, std::size_t i) {
   const ComparedStrategy& strategy = comparison.strategies[i];
-  const bool recommended = &strategy == recommended_strategy(comparison);
-  std::string out = recommended ? "<tr class=\"best\">" : "<tr>";
-  out += strategy_head(strategy, i, recommended);
+  const std::string badge = badge_of(strategy, comparison.verdict());
+  std::string out = badge.empty() ? "<tr>" : "<tr class=\"best\">";
+  out += strategy_head(strategy, i, badge);
   if (strategy.runs.empty()) return out + "<td colspan=\"6\">no runs</td></tr>\n";
 
   const Spread time = strategy.time_to_target();
@@ -163,14 +172,6 @@ std::size_t diverged_runs(const ComparedStrategy& strategy) {
   const auto count = std::count_if(strategy.runs.begin(), strategy.runs.end(),
                                    [](const ComparedRun& run) { return run.diverged; });
   return static_cast<std::size_t>(count);
-}
-
-const ComparedStrategy* recommended_strategy(const Comparison& comparison) {
-  if (comparison.strategies.empty()) return nullptr;
-  const ComparedStrategy& best = comparison.recommended();
-  const bool any = !best.runs.empty() && (is_showable(best.time_to_target().median) ||
-                                          is_showable(best.final_quality().median));
-  return any ? &best : nullptr;
 }
 
 std::string strategy_table(const Comparison& comparison) {

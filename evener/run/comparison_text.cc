@@ -84,6 +84,18 @@ std::string workers_text(const ComparedRun& run) {
                      busy, staleness);
 }
 
+std::string verdict_text(const Verdict& verdict) {
+  if (verdict.best == nullptr) return "none can be recommended: no strategy came to a result\n";
+  if (!verdict.too_close) {
+    return fmt::format("recommended here: --strategy {}\n", verdict.best->strategy);
+  }
+  return fmt::format(
+      "too close to call: the {} of {} and {} overlap from seed to seed; the first has the better "
+      "median, and more --seeds may tell\n",
+      verdict.by_time ? "times" : "final qualities", verdict.best->strategy,
+      verdict.next->strategy);
+}
+
 }  // namespace
 
 std::string comparison_text(const Comparison& comparison) {
@@ -113,18 +125,23 @@ std::string comparison_text(const Comparison& comparison) {
   for (const auto& s : comparison.strategies) {
     text += fmt::format("{:<{}}  {}\n", s.strategy, width, workers_text(s.runs.front()));
   }
-  return text +
-         fmt::format("\nrecommended here: --strategy {}\n", comparison.recommended().strategy);
+  if (comparison.strategies.size() == 1) return text;
+  return text + "\n" + verdict_text(comparison.verdict());
 }
 
 std::string comparison_json(const Comparison& comparison) {
+  const Verdict verdict = comparison.verdict();
+  const bool sure = verdict.best != nullptr && !verdict.too_close;
+  Json close = Json::array();
+  if (verdict.too_close) close = {verdict.best->strategy, verdict.next->strategy};
   Json json{{"data", comparison.data},
             {"metric", comparison.metric},
             {"target", comparison.target},
             {"devices", comparison.devices},
             {"virtual_time", comparison.virtual_time},
             {"epochs", comparison.epochs},
-            {"recommended", comparison.recommended().strategy}};
+            {"recommended", sure ? Json(verdict.best->strategy) : Json(nullptr)},
+            {"too_close_to_call", std::move(close)}};
   for (const auto& strategy : comparison.strategies) {
     Json entry{{"strategy", strategy.strategy},
                {"learning_rate", strategy.learning_rate},

@@ -27,9 +27,10 @@ TEST_F(Compare, PrintsATableAndWritesJsonCsvAndAPage) {
   const Outcome outcome = run(compare({"--strategies", "sync,adaptive-sgd:gamma=0", "--virtual",
                                        kCluster, "--tune", "lr", "--target", "p@1"}));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("(virtual time)"), HasSubstr("\nsync "),
-                                 HasSubstr("\nadaptive-sgd:gamma=0 "),
-                                 HasSubstr("recommended here: --strategy ")));
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(HasSubstr("(virtual time)"), HasSubstr("\nsync "), HasSubstr("\nadaptive-sgd:gamma=0 "),
+            testing::ContainsRegex("\n(recommended here: --strategy |too close to call: )")));
   const json written = json::parse(contents_of(folder_ / "out/comparison.json"));
   ASSERT_EQ(written.at("strategies").size(), 2U);
   for (const auto& strategy : written.at("strategies")) {
@@ -67,6 +68,17 @@ TEST_F(Compare, RunsRealDevicesToo) {
   const json result = json::parse(outcome.out);
   EXPECT_EQ(result.at("virtual_time"), false);
   EXPECT_EQ(result.at("devices")[1], "cpu:1 (emulated x0.5)");
+}
+
+TEST_F(Compare, SaysWhenThereIsNothingToShareOrToCompare) {
+  const Outcome one = run(compare({"--strategies", "sync", "--devices", "cpu:1"}));
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.err,
+              AllOf(HasSubstr("one device (cpu:1): there is nothing to share between devices"),
+                    HasSubstr("one strategy (sync): there is nothing to compare it with\n")));
+  std::filesystem::remove_all(folder_ / "out");
+  EXPECT_THAT(run(compare({"--strategies", "sync,elastic", "--virtual", kCluster})).err,
+              Not(HasSubstr("there is nothing to ")));
 }
 
 TEST_F(Compare, WrongWishesAreRefusedBeforeAnythingIsTrained) {

@@ -107,7 +107,8 @@ TEST_F(ModelCommands, InfoSaysWhoTrainedARunAndHow) {
                           HasSubstr("\nslowed down         1=x0.5\n"),
                           HasSubstr("\nstrategy            elastic:period=5\n"),
                           HasSubstr("\ntime                real\n")));
-  EXPECT_THAT(text, Not(testing::ContainsRegex("[.]0*[1-9][0-9]{4}"))) << "digits that nobody reads";
+  EXPECT_THAT(text, Not(testing::ContainsRegex("[.]0*[1-9][0-9]{4}")))
+      << "digits that nobody reads";
 }
 
 TEST_F(ModelCommands, InfoTellsASimulation) {
