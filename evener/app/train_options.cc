@@ -31,7 +31,8 @@ std::string description(const OptionInfo& info) {
   std::string text = info.help;
   if (!info.unit.empty()) text += " [" + info.unit + "]";
   if (info.kind == OptionKind::choice) text += "; one of " + info.range;
-  const std::string value = info.get(TrainOptions{});
+  const std::string own = info.get(TrainOptions{});
+  const std::string& value = own.empty() ? info.default_text : own;
   if (value.empty()) return text;
   if (info.kind == OptionKind::flag) return text + (value == "true" ? " (on)" : " (off)");
   return text + " (" + value + ")";
