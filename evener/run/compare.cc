@@ -96,8 +96,10 @@ class Comparer {
     for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
       TrainOptions options = train_;
       options.strategy = comparison_.strategies[s].strategy;
-      const auto engine = make_engine(options, train_.seed);
+      std::string hint;
+      const auto engine = make_engine(options, train_.seed, &hint);
       comparison_.devices = engine->timeline().names();
+      if (!hint.empty()) progress_(hint);
     }
   }
 
@@ -113,7 +115,8 @@ class Comparer {
     }
   }
 
-  std::unique_ptr<Engine> make_engine(const TrainOptions& options, std::uint64_t seed) const {
+  std::unique_ptr<Engine> make_engine(const TrainOptions& options, std::uint64_t seed,
+                                      std::string* hint = nullptr) const {
     RunDevices devices;
     if (context_.virtual_time) {
       devices.virtual_time = context_.virtual_time;
@@ -123,6 +126,7 @@ class Comparer {
     }
     EngineSetup setup = checked(engine_setup(options, std::move(devices)));
     set_training(setup, options, data_, network_of(options, data_.train));
+    if (hint != nullptr) *hint = batch_hint(setup, setup.network);
     return std::make_unique<Engine>(std::move(setup));
   }
 

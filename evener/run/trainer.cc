@@ -61,6 +61,7 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
   if (data_.evaluation) best_by_ = deciding_metric(options_);
 
   set_training(setup, options_, data_, current_.model.network);
+  hint_ = batch_hint(setup, current_.model.network);
   engine_ = std::make_unique<Engine>(std::move(setup));
   give_back();
 }
@@ -73,6 +74,7 @@ TrainResult Trainer::run() {
       counted(data_.row_count(), "row"), counted(data_.train.feature_count, "feature"),
       counted(data_.train.label_count, "label"),
       counted(layout_of(current_.model.network).parameters(), "parameter")));
+  if (!hint_.empty()) reporter_.say(hint_);
   if (context_.training_begins) context_.training_begins();
   while (position_.epoch < options_.epochs && !stops_early(options_, current_.progress)) {
     last_step_end_ = step_clock();

@@ -77,6 +77,7 @@ class Trainer {
   std::uint64_t rows_trained_ = 0;  // of the current epoch, less than next_row while some are out
   bool checkpoint_due_ = false;
 
+  std::string hint_;  // of the batch size
   std::string best_by_;
   Metrics metrics_;           // of the last evaluation
   std::string metrics_line_;  // the same for the display

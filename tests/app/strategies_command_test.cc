@@ -201,6 +201,20 @@ TEST_F(SeveralDevices, DivergenceStopsWithTheReasonAndLeavesNoModel) {
   }
 }
 
+TEST_F(SeveralDevices, OneRowAStepOnALargeModelGivesAHint) {
+  const auto hogwild = [&](const std::string& name, const std::string& strategy,
+                           const std::string& hidden) {
+    return run(training(name, {"--devices", "cpu:1,cpu:1", "--strategy", strategy, "--optimizer",
+                               "sgd", "--hidden", hidden, "--epochs", "1"}))
+        .err;
+  };
+  EXPECT_THAT(hogwild("a", "hogwild", "4000"), HasSubstr("\nhint: CPU threads step on one row at a "
+                                                         "time, which is slow on "));
+  EXPECT_THAT(hogwild("b", "hogbatch", "4000"), HasSubstr("faster: hogbatch:cpu-batch=32, "));
+  EXPECT_THAT(hogwild("c", "hogbatch", "8"), Not(HasSubstr("hint: ")));
+  EXPECT_THAT(hogwild("d", "hogbatch:cpu-batch=32", "4000"), Not(HasSubstr("hint: ")));
+}
+
 class Simulate : public CommandTest {
  protected:
   Simulate() {
