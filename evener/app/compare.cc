@@ -152,7 +152,7 @@ void run(const Wish& wish, Shell& shell) {
   context.interrupted = caught_signal;
   catch_signals();
   const auto progress = [&](const std::string& line) {
-    if (!train.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+    if (!train.quiet) tell(line);
   };
   std::optional<Comparison> comparison;
   try {
@@ -164,10 +164,10 @@ void run(const Wish& wish, Shell& shell) {
     return;
   }
   write_results(*comparison, folder);
-  print(train.json
-            ? comparison_json(*comparison)
-            : comparison_text(*comparison) +
-                  fmt::format("written: {0}/report.html, {0}/comparison.json and .csv\n", folder));
+  if (train.json) return print(comparison_json(*comparison));
+  const Display display = display_of(fileno(stdout), shell.environment.display);
+  print_text(comparison_text(*comparison, display.terminal ? display.width : kAnyWidth) +
+             fmt::format("written: {0}/report.html, {0}/comparison.json and .csv\n", folder));
 }
 
 }  // namespace

@@ -45,8 +45,9 @@ void run(const ConvertOptions& options) {
   } else {
     write_cache(data, options.out);
   }
-  print(fmt::format("{}: {}, {}, {}\n", options.out, counted(data.rows(), "row"),
-                    counted(data.feature_count, "feature"), counted(data.label_count, "label")));
+  print_text(fmt::format("{}: {}, {}, {}\n", options.out, counted(data.rows(), "row"),
+                         counted(data.feature_count, "feature"),
+                         counted(data.label_count, "label")));
 }
 
 }  // namespace

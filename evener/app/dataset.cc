@@ -61,7 +61,7 @@ void run(const DatasetOptions& options) {
   check_target(directory, options.force);
   const MadeData data = make(options);
   write_made(data, directory, options.force);
-  print(fmt::format(
+  print_text(fmt::format(
       "{}\n{}: {}, {}, {}, {}\n", data.description, directory,
       counted(data.train.rows(), "training row"), counted(data.test.rows(), "test row"),
       counted(data.train.feature_count, "feature"), counted(data.train.label_count, "label")));

@@ -47,8 +47,8 @@ ordered_json figures_json(const Statistics& statistics) {
 
 void show_data(const InfoOptions& options, const Environment& environment) {
   const Statistics statistics = statistics_of(open_data(options.what));
-  print(options.json ? figures_json(statistics).dump() + "\n"
-                     : describe(statistics, false, display_of(1, environment.display).width));
+  if (options.json) return print(figures_json(statistics).dump() + "\n");
+  print_text(describe(statistics, false, display_of(1, environment.display).width));
 }
 
 /// The training and the test data of a folder, or the one that it has.
@@ -69,7 +69,8 @@ void show_folder(const InfoOptions& options, const Environment& environment) {
                      ": is neither a run directory (no config.toml) nor a folder of data (no "
                      "train.* or test.*)");
   }
-  print(options.json ? json.dump() + "\n" : text);
+  if (options.json) return print(json.dump() + "\n");
+  print_text(text);
 }
 
 ordered_json model_json(const std::string& path) {
@@ -149,7 +150,8 @@ void show_run(const InfoOptions& options) {
   for (const char* kind : {"epoch", "eval", "end"}) {
     if (const auto found = last.find(kind); found != last.end()) json[kind] = found->second;
   }
-  print(options.json ? json.dump() + "\n" : run_text(json, info));
+  if (options.json) return print(json.dump() + "\n");
+  print_text(run_text(json, info));
 }
 
 void run(const InfoOptions& options, const Environment& environment) {
@@ -158,7 +160,8 @@ void run(const InfoOptions& options, const Environment& environment) {
   if (fs::is_directory(options.what)) return show_folder(options, environment);
   if (!is_model_file(options.what)) return show_data(options, environment);
   const ordered_json json = model_json(options.what);
-  print(options.json ? json.dump() + "\n" : text_of(json));
+  if (options.json) return print(json.dump() + "\n");
+  print_text(text_of(json));
 }
 
 }  // namespace

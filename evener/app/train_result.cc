@@ -112,9 +112,9 @@ void train_and_print(const TrainOptions& options, RunContext context,
                  result.directory.c_str());
     shell.exit_code = 128 + result.signal;
   }
-  print(options.json          ? result_json(result).dump() + "\n"
-        : result.was_complete ? complete_text(result, options, resume_with)
-                              : result_text(result));
+  if (options.json) return print(result_json(result).dump() + "\n");
+  print_text(result.was_complete ? complete_text(result, options, resume_with)
+                                 : result_text(result));
 }
 
 }  // namespace evener

@@ -12,7 +12,7 @@ namespace evener {
 
 namespace {
 
-constexpr int kLeastWidth = 60;
+constexpr int kLeastWidth = 40;
 constexpr int kChartHeight = 4;  // lines; each has eight steps
 constexpr int kWidestBin = 6;    // columns, of which one is the gap to the next bin
 constexpr std::string_view kIndent = "  ";
@@ -141,10 +141,10 @@ std::string describe(const Statistics& s, bool ascii, int width) {
   text += section("features per row", s.features_per_row, range, ascii, width);
   text += section("labels per row", s.labels_per_row, range, ascii, width);
   text += section("rows per label", s.rows_per_label, range, ascii, width);
-  text += fmt::format("{}{:.1f} % of the labels have at most {} rows\n", kIndent,
+  text += fmt::format("{}{:.1f} % of labels have at most {} rows\n", kIndent,
                       100 * s.rare_label_share, Statistics::kRareRows);
-  text += fmt::format("{}the top 1 % hold {:.1f} % of the entries\n", kIndent,
-                      100 * s.head_label_share);
+  text +=
+      fmt::format("{}the top 1 % hold {:.1f} % of entries\n", kIndent, 100 * s.head_label_share);
   return text;
 }
 

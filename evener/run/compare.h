@@ -96,7 +96,9 @@ Comparison compare(const TrainOptions& train, const CompareOptions& options,
                    const RunContext& context,
                    const std::function<void(const std::string&)>& progress);
 
-std::string comparison_text(const Comparison& comparison);
+inline constexpr int kAnyWidth = 1'000'000;
+/// A table, or where that is wider than `width` columns a few lines a strategy.
+std::string comparison_text(const Comparison& comparison, int width = kAnyWidth);
 std::string comparison_json(const Comparison& comparison);
 /// One line an evaluation.
 std::string comparison_csv(const Comparison& comparison);

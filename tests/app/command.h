@@ -91,7 +91,7 @@ class Running {
  private:
   static int open_output(const std::string& path) {
     if (path != kClosedPipe) {
-      return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
     }
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw Error("no pipe");

@@ -4,6 +4,9 @@
 #include <sstream>
 
 #include "tests/app/command.h"
+#include "tests/run/terminal.h"
+
+#include "evener/run/text_width.h"
 
 namespace evener {
 namespace {
@@ -33,6 +36,27 @@ TEST_F(Usage, HelpFitsTheTerminal) {
   for (const char* command : {"train", "strategies", "simulate", "compare"}) {
     std::istringstream lines(run({command, "--help"}).out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
+}
+
+TEST_F(Usage, ResultsFitANarrowTerminal) {
+  Terminal user;
+  if (user.stream() == nullptr) GTEST_SKIP() << "no pseudo-terminals here";
+  user.resize(40);
+  ASSERT_EQ(run(training("run")).code, 0);
+  const std::string in_a_pipe = run({"strategies"}).out;
+  EXPECT_THAT(in_a_pipe, testing::ContainsRegex("[^\n]{80}"));
+  const std::vector<std::vector<std::string>> commands{{"strategies"},
+                                                       {"info", folder_ / "train.txt"},
+                                                       {"train", "--resume", folder_ / "run"},
+                                                       {"info", "--help"}};
+  for (const auto& arguments : commands) {
+    EXPECT_EQ(run(arguments, user.path()).code, 0);
+    std::istringstream lines(user.received());
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find(folder_.path()) != std::string::npos) continue;  // paths stay whole
+      EXPECT_LE(display_columns(line), 40U) << line;
+    }
   }
 }
 

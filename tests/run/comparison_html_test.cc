@@ -158,6 +158,16 @@ TEST(ComparisonHtml, HasARowForEachStrategyAndMarksTheRecommended) {
   EXPECT_EQ(count_of(page, "<td>20.0 %</td>"), 2U) << "the slow worker's waiting";
 }
 
+TEST(ComparisonText, IsATableWhereThereIsRoomAndAListElsewhere) {
+  const Comparison comparison = typical();
+  EXPECT_THAT(comparison_text(comparison, 80),
+              AllOf(HasSubstr("\nstrategy  time to target  reached  final P@1  rows/s     lr\n"),
+                    HasSubstr("\nsync               10.00      3/3      79.46     500  0.125\n")));
+  EXPECT_EQ(comparison_text(comparison), comparison_text(comparison, 80));
+  EXPECT_THAT(comparison_text(comparison, 40),
+              HasSubstr("\nsync\n  time to target  10.00\n  reached         3/3\n"));
+}
+
 TEST(Verdict, IsSureWhereTheTimesLieApart) {
   const Comparison comparison = typical();
   const Verdict verdict = comparison.verdict();
