@@ -25,7 +25,7 @@ bool same_meaning(const StrategyOption& a, const StrategyOption& b) {
 /// What `text` says of each meaning; with the strategies behind it where they do not agree.
 template <class Text>
 std::string text_of_each(const std::vector<Meaning>& meanings, const Text& text) {
-  const std::string first = text(meanings.front().option);
+  std::string first = text(meanings.front().option);
   const bool agree = std::all_of(meanings.begin(), meanings.end(),
                                  [&](const auto& other) { return text(other.option) == first; });
   if (agree) return first;
@@ -79,6 +79,7 @@ std::vector<OptionInfo> catalogue_options() {
     }
   }
   std::vector<OptionInfo> options;
+  options.reserve(found.size());
   for (const auto& meanings : found) options.push_back(strategy_option(meanings));
   return options;
 }

@@ -128,7 +128,9 @@ std::optional<TrainResult> finished_run(const TrainOptions& options, const Check
   if (start.progress.epoch < options.epochs && !early) return std::nullopt;
   const auto records = last_records(directory.metrics());
   const auto end = records.find("end");
-  if (end == records.end() || end->second.value("ended", "signal") == "signal") return std::nullopt;
+  const bool ended =
+      end != records.end() && end->second.value("ended", "signal") != std::string("signal");
+  if (!ended || !fs::exists(directory.last_model())) return std::nullopt;
   TrainResult result;
   result.was_complete = true;
   result.directory = directory.path();

@@ -135,6 +135,9 @@ TEST_F(Resume, ARunCutOffAfterItsLastEpochIsBroughtToItsEnd) {
   EXPECT_EQ(again.metrics, first.metrics);
   EXPECT_EQ(model("run", "last"), last);
   EXPECT_TRUE(resume("run").was_complete);
+  std::filesystem::remove(folder_ / "run/last.safetensors");
+  EXPECT_FALSE(resume("run").was_complete) << "there is a model to write";
+  EXPECT_EQ(model("run", "last"), last);
 }
 
 TEST_F(Resume, RefusesWhatWouldBeAnotherRun) {
