@@ -88,7 +88,8 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   if (is_positional) return two_columns(option->get_name(true), option->get_description());
   std::string left = names_of(option);
-  if (option->get_type_size() != 0) left += " " + value_of(option);
+  const std::string value = option->get_type_size() == 0 ? "" : value_of(option);
+  if (!value.empty()) left += " " + value;
   return two_columns(left, option->get_description());
 }
 

@@ -54,6 +54,7 @@ TEST_F(Usage, ResultsFitANarrowTerminal) {
     EXPECT_EQ(run(arguments, user.path()).code, 0);
     std::istringstream lines(user.received());
     for (std::string line; std::getline(lines, line);) {
+      EXPECT_THAT(line, Not(testing::EndsWith(" \r")));
       if (line.find(folder_.path()) != std::string::npos) continue;  // paths stay whole
       EXPECT_LE(display_columns(line), 40U) << line;
     }
