@@ -80,12 +80,10 @@ std::string batch_hint(const EngineSetup& setup, const Network& network) {
   // Only these keep to their batch size; the adaptive one finds its own.
   const std::string& name = setup.strategy.strategy->name;
   if (name != "hogwild" && name != "hogbatch") return "";
-  const bool simulated = setup.virtual_time.has_value();
   const auto has = [&](bool in_place) {
-    if (!simulated) return in_place;  // the devices of this machine are CPUs
-    const auto& devices = setup.virtual_time->devices;
-    return std::any_of(devices.begin(), devices.end(),
-                       [&](const auto& device) { return device.in_place == in_place; });
+    return std::any_of(setup.devices.begin(), setup.devices.end(), [&](const auto& device) {
+      return (device->in_place_threads() > 0) == in_place;
+    });
   };
   const std::size_t parameters = layout_of(network).parameters();
   if (one_row("cpu-batch") && has(true) && parameters >= kLargeModel) {

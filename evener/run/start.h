@@ -22,7 +22,8 @@ void set_training(EngineSetup& setup, const TrainOptions& options, const Trainin
                   const Network& network);
 
 /// A line for those whose devices step on one row at a time on a model where that is slow, with
-/// what to set; empty: there is nothing to say.
+/// what to set; empty: there is nothing to say. `setup` has its devices (see
+/// `checked`).
 std::string batch_hint(const EngineSetup& setup, const Network& network);
 
 }  // namespace evener
