@@ -132,7 +132,7 @@ void run(const Wish& wish, Shell& shell) {
   const CompareOptions options = compare_options(wish);
   RunContext context;
   if (!wish.cluster.empty()) {
-    for (const char* name : {"devices", "emulate"}) {
+    for (const char* name : {"devices", "emulate", "memory-limit"}) {
       if (wish.given.texts.count(name) > 0) {
         throw UsageError(std::string("--") + name +
                          ": with --virtual the devices are those of the cluster file");

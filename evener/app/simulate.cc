@@ -42,7 +42,9 @@ void add_simulate(CLI::App& app, Shell& shell) {
   command->add_option("CLUSTER", wish->cluster, "TOML file of devices")
       ->required()
       ->type_name("FILE");
-  add_train_options(*command, wish->given, {{"devices", kOwnDevices}, {"emulate", kOwnDevices}});
+  add_train_options(
+      *command, wish->given,
+      {{"devices", kOwnDevices}, {"emulate", kOwnDevices}, {"memory-limit", kOwnDevices}});
   command->callback([wish, &shell] { run(*wish, shell); });
 }
 

@@ -271,7 +271,8 @@ TEST_F(Simulate, RealDevicesAndBadFilesAreRefused) {
   expect_error(simulation("run", {"--devices", "cpu:1"}), 2, "--devices: a simulation has the ");
   expect_error(simulation("run", {"--emulate", "0=x0.5"}), 2, "--emulate: a simulation has the ");
   EXPECT_THAT(run({"simulate", "--help"}).out,
-              AllOf(Not(HasSubstr("--devices")), Not(HasSubstr("--emulate"))));
+              AllOf(Not(HasSubstr("--devices")), Not(HasSubstr("--emulate")),
+                    Not(HasSubstr("--memory-limit"))));
   expect_error({"simulate", folder_ / "none.toml", folder_ / "data"}, 2,
                "there is no such cluster file");
   put_contents(folder_ / "c.toml", "[[device]]\nkind = \"gpu\"\n");
