@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # Sourced by the other scripts: run one stage after another, one line each. What a stage prints
-# goes to build/log/NAME.log and is shown only when the stage fails; on a terminal the log's last
-# line is shown while the stage runs.
+# goes to build/log/NAME.log and is shown only when the stage fails. While it runs, the log's last
+# line is shown: at once on a terminal, every quarter of a minute elsewhere.
 
 export LC_ALL=C.UTF-8  # decimal points in the seconds below
 stage_number=0
 stage_watcher=
+stage_seconds=15  # between two lines where there is no terminal
 
 # stage TITLE LOGNAME COMMAND...
 stage() {
@@ -33,13 +34,32 @@ stage() {
 }
 
 start_watching() {
-  [[ -t 1 ]] || return 0
-  while true; do
-    printf '\r\e[K%2d  %-40s%s' "$stage_number" "$1" "$(tail -n 1 "$2" | tr -dc '[:print:]' | cut -c 1-36)"
-    sleep 0.3
-  done &
+  if [[ -t 1 ]]; then
+    watch_in_place "$@" &
+  else
+    watch_in_lines "$@" &
+  fi
   stage_watcher=$!
   trap stop_watching EXIT
+}
+
+last_line() { tail -n 1 "$1" | tr -dc '[:print:]' | cut -c "1-$2"; }
+
+watch_in_place() {
+  while true; do
+    printf '\r\e[K%2d  %-40s%s' "$stage_number" "$1" "$(last_line "$2" 36)"
+    sleep 0.3
+  done
+}
+
+# Waits for input that never comes: a sleep would outlive this process and hold the pipe open.
+watch_in_lines() {
+  local start=$EPOCHREALTIME never
+  exec {never}<> <(:)
+  while true; do
+    read -r -t "$stage_seconds" -u "$never" || true
+    printf '    %-40s%6.0f s  %s\n' "$1" "$(seconds_since "$start")" "$(last_line "$2" 72)"
+  done
 }
 
 stop_watching() {
@@ -47,7 +67,7 @@ stop_watching() {
   kill "$stage_watcher" 2>/dev/null || true
   wait "$stage_watcher" 2>/dev/null || true
   stage_watcher=
-  printf '\r\e[K'
+  [[ ! -t 1 ]] || printf '\r\e[K'
 }
 
 seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }'; }

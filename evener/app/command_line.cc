@@ -114,10 +114,15 @@ int report(const std::string& what, int exit_code) {
   return exit_code;
 }
 
+/// Lines beyond 80 columns read badly, however wide the terminal is.
+std::size_t help_width() {
+  return static_cast<std::size_t>(std::min(80, display_of(fileno(stdout)).width));
+}
+
 int run(const std::vector<std::string>& arguments) {
   Shell shell{read_environment()};
   CLI::App app("Trains one network on unequal hardware: sparse input, very many labels.", "evener");
-  auto formatter = std::make_shared<HelpFormatter>();
+  auto formatter = std::make_shared<HelpFormatter>(help_width());
   formatter->label("Positionals", "Arguments");
   app.formatter(formatter);
   app.set_version_flag("--version", kVersion, "print the version");
@@ -144,7 +149,7 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 void print_warning(const std::string& text) {
-  std::fprintf(stderr, "evener: warning: %s\n", text.c_str());
+  tell("evener: warning: " + text);
 }
 
 int run_command_line(int argc, const char* const* argv) {

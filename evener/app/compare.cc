@@ -23,12 +23,29 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  evener compare data/ --strategies sync,adaptive-sgd --devices cpu:1,cpu:1 "
-    "--emulate 1=x0.25\n"
+    "  evener compare data/ --strategies sync,adaptive-sgd --devices cpu:1,cpu:1 \\\n"
+    "      --emulate 1=x0.25\n"
     "  evener compare data/ --strategies sync,elastic:period=5,adaptive-sgd:gamma=0 \\\n"
-    "      --virtual docs/examples/cluster.toml --target p@1=0.7 --tune lr -o comparison\n\n"
-    "Every strategy gets the same data in the same order, the same start and the same epochs.\n"
-    "Options of train hold for all of them.";
+    "      --virtual cluster.toml --target p@1=0.7 --tune lr -o comparison\n\n"
+    "Every strategy gets the same data in the same order, the same start and as many\n"
+    "epochs. Options of train hold for all of them.";
+
+/// What is about the course of one run, and does not enter into a comparison.
+RefusedOptions refused_options() {
+  const std::string none = "a comparison writes no checkpoints";
+  const std::string whole = "every run of a comparison goes on for all --epochs";
+  return {{"resume", "a comparison cannot be resumed"},
+          {"checkpoint-every", none},
+          {"checkpoint-minutes", none},
+          {"keep", none},
+          {"strategy", "name what to compare with --strategies"},
+          {"eval-every", "a comparison has --evaluations-per-epoch"},
+          {"early-stop", whole},
+          {"patience", whole},
+          {"average", "a comparison looks at the weights as they are"}};
+}
+
+constexpr std::uint32_t kMostRuns = 1000;
 
 struct Wish {
   GivenOptions given;
@@ -58,6 +75,18 @@ double parse_number(const std::string& text, const std::string& option) {
   return value;
 }
 
+/// A whole number from 1 to `most`, refused in the words of the other options.
+CLI::Validator up_to(std::uint32_t most) {
+  const auto check = [most](const std::string& text) -> std::string {
+    std::uint32_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc{} && stop == end && value >= 1 && value <= most) return "";
+    return fmt::format("'{}' is not valid; a whole number, 1 .. {}, is needed", text, most);
+  };
+  return {check, ""};
+}
+
 CompareOptions compare_options(const Wish& wish) {
   CompareOptions options;
   options.strategies = split(wish.strategies);
@@ -78,6 +107,9 @@ CompareOptions compare_options(const Wish& wish) {
     }
   }
   if (!wish.tune.empty()) {
+    if (wish.tune != "lr") {
+      throw UsageError(fmt::format("--tune: '{}' is not valid; only lr can be tuned", wish.tune));
+    }
     for (const auto& factor : split(wish.grid)) {
       options.grid.push_back(parse_number(factor, "--grid"));
       if (!(options.grid.back() > 0)) throw UsageError("--grid: factors are above 0");
@@ -100,7 +132,7 @@ void run(const Wish& wish, Shell& shell) {
   const CompareOptions options = compare_options(wish);
   RunContext context;
   if (!wish.cluster.empty()) {
-    for (const char* name : {"devices", "emulate"}) {
+    for (const char* name : {"devices", "emulate", "memory-limit"}) {
       if (wish.given.texts.count(name) > 0) {
         throw UsageError(std::string("--") + name +
                          ": with --virtual the devices are those of the cluster file");
@@ -109,6 +141,7 @@ void run(const Wish& wish, Shell& shell) {
     context.virtual_time = read_cluster(wish.cluster);
   }
   const TrainOptions train = resolve_options(wish.given.texts, wish.given.config);
+  if (!train.resume.empty()) throw UsageError("--resume: a comparison cannot be resumed");
   const std::string folder = train.output.empty() ? "comparison" : train.output;
   if (std::filesystem::exists(folder + "/comparison.json")) {
     throw UsageError(folder + ": holds a comparison already; choose another folder with -o");
@@ -119,7 +152,7 @@ void run(const Wish& wish, Shell& shell) {
   context.interrupted = caught_signal;
   catch_signals();
   const auto progress = [&](const std::string& line) {
-    if (!train.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+    if (!train.quiet) tell(line);
   };
   std::optional<Comparison> comparison;
   try {
@@ -131,10 +164,10 @@ void run(const Wish& wish, Shell& shell) {
     return;
   }
   write_results(*comparison, folder);
-  print(train.json
-            ? comparison_json(*comparison)
-            : comparison_text(*comparison) +
-                  fmt::format("written: {0}/report.html, {0}/comparison.json and .csv\n", folder));
+  if (train.json) return print(comparison_json(*comparison));
+  const Display display = display_of(fileno(stdout), shell.environment.display);
+  print_text(comparison_text(*comparison, display.terminal ? display.width : kAnyWidth) +
+             fmt::format("written: {0}/report.html, {0}/comparison.json and .csv\n", folder));
 }
 
 }  // namespace
@@ -155,27 +188,32 @@ void add_compare(CLI::App& app, Shell& shell) {
           "--target", wish->target,
           "metric=value that a run has to reach, as p@1=0.7; without a value: 97 % of what "
           "the best strategy gets to (p@1)")
+      ->type_name("METRIC=X")
       ->group(group);
   command->add_option("--virtual", wish->cluster, "in virtual time, on the devices of this file")
       ->type_name("FILE")
       ->group(group);
-  command->add_option("--seeds", wish->seeds, "runs of each strategy (5)")
-      ->check(CLI::Range(1, 1000))
+  command->add_option("--seeds", wish->seeds, "runs of each strategy, 1 .. 1000 (5)")
+      ->type_name("N")
+      ->check(up_to(kMostRuns))
       ->capture_default_str()
       ->group(group);
   command
       ->add_option("--evaluations-per-epoch", wish->evaluations,
-                   "finer times; replicas are merged for each evaluation")
-      ->check(CLI::Range(1, 1000))
+                   "1 .. 1000; finer times, but replicas are merged for each evaluation (1)")
+      ->type_name("N")
+      ->check(up_to(kMostRuns))
       ->capture_default_str()
       ->group(group);
   command->add_option("--tune", wish->tune, "lr: the learning rate of each strategy, over --grid")
-      ->check(CLI::IsMember({"lr"}))
+      ->type_name("lr")
       ->group(group);
   command->add_option("--grid", wish->grid, "factors of --learning-rate to tune over (0.3,1,3)")
+      ->type_name("X,...")
       ->capture_default_str()
       ->group(group);
-  add_train_options(*command, wish->given);
+  add_train_options(*command, wish->given, refused_options());
+  command->get_option("--output")->description("folder to write the results to (comparison)");
   command->callback([wish, &shell] { run(*wish, shell); });
 }
 

@@ -6,6 +6,7 @@
 
 #include "evener/app/commands.h"
 #include "evener/app/output.h"
+#include "evener/core/counted.h"
 #include "evener/core/error.h"
 #include "evener/data/cache.h"
 #include "evener/data/read.h"
@@ -44,8 +45,9 @@ void run(const ConvertOptions& options) {
   } else {
     write_cache(data, options.out);
   }
-  print(fmt::format("{}: {} rows, {} features, {} labels\n", options.out, data.rows(),
-                    data.feature_count, data.label_count));
+  print_text(fmt::format("{}: {}, {}, {}\n", options.out, counted(data.rows(), "row"),
+                         counted(data.feature_count, "feature"),
+                         counted(data.label_count, "label")));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "evener/app/commands.h"
 #include "evener/app/output.h"
+#include "evener/core/counted.h"
 #include "evener/core/error.h"
 #include "evener/core/nearest.h"
 #include "evener/data/make/make.h"
@@ -60,9 +61,10 @@ void run(const DatasetOptions& options) {
   check_target(directory, options.force);
   const MadeData data = make(options);
   write_made(data, directory, options.force);
-  print(fmt::format("{}\n{}: {} training rows, {} test rows, {} features, {} labels\n",
-                    data.description, directory, data.train.rows(), data.test.rows(),
-                    data.train.feature_count, data.train.label_count));
+  print_text(fmt::format(
+      "{}\n{}: {}, {}, {}, {}\n", data.description, directory,
+      counted(data.train.rows(), "training row"), counted(data.test.rows(), "test row"),
+      counted(data.train.feature_count, "feature"), counted(data.train.label_count, "label")));
 }
 
 std::string shape_names() {

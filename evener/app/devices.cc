@@ -6,6 +6,7 @@
 
 #include "evener/app/commands.h"
 #include "evener/app/output.h"
+#include "evener/core/counted.h"
 #include "evener/device/cpu/cpu_device.h"
 
 namespace evener {
@@ -25,8 +26,9 @@ void run(bool json) {
     print(nlohmann::ordered_json::array({device}).dump() + "\n");
     return;
   }
-  print(fmt::format("{:<8}{}\n{:<8}{} {}, {:.0f} GFLOP/s measured ({:.0f} on one core)\n", "cpu",
-                    cpu::cpu_description(), "", cores, cores == 1 ? "core" : "cores", all, one));
+  print_text(fmt::format("{:<8}{}\n{:<8}{}, {:.0f} GFLOP/s measured ({:.0f} on one core)\n", "cpu",
+                         cpu::cpu_description(), "",
+                         counted(static_cast<std::uint64_t>(cores), "core"), all, one));
 }
 
 }  // namespace

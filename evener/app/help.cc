@@ -2,44 +2,16 @@
 
 #include <sstream>
 
+#include "evener/run/text_width.h"
+
 namespace evener {
 
 namespace {
 
-constexpr std::size_t kWidth = 80;
 constexpr std::size_t kIndent = 2;
-constexpr std::size_t kColumn = 28;  // where descriptions begin
-
-/// `left` in its column, `right` wrapped in the rest of the line.
-std::string two_columns(const std::string& left, const std::string& right) {
-  std::string text = std::string(kIndent, ' ') + left;
-  std::size_t column = text.size();
-  if (column + 2 > kColumn) {
-    text += '\n';
-    column = 0;
-  }
-  std::istringstream words(right);
-  std::string word;
-  bool first = true;
-  while (words >> word) {
-    if (!first && column + 1 + word.size() > kWidth) {
-      text += '\n';
-      column = 0;
-      first = true;
-    }
-    if (first) {
-      text += std::string(kColumn - column, ' ');
-      column = kColumn;
-    } else {
-      text += ' ';
-      ++column;
-    }
-    text += word;
-    column += word.size();
-    first = false;
-  }
-  return text + '\n';
-}
+constexpr std::size_t kColumn = 28;       // where descriptions begin
+constexpr std::size_t kNarrowColumn = 6;  // the same, below the option, where there is little room
+constexpr std::size_t kLeastBeside = 60;  // columns of a terminal for two columns of text
 
 /// A flag that can be switched off reads `--[no-]NAME`.
 std::string names_of(const CLI::Option* option) {
@@ -51,7 +23,49 @@ std::string names_of(const CLI::Option* option) {
   return names.substr(0, names.size() - 2);
 }
 
+/// "N" of "UINT:INT in [1 - 1000]": the parser's own name for the value, without its checks.
+std::string value_of(const CLI::Option* option) {
+  const std::string type = option->get_type_name();
+  const std::string name = type.substr(0, type.find(':'));
+  if (name == "INT" || name == "UINT") return "N";
+  if (name == "FLOAT") return "X";
+  return name == "TEXT" ? "WORD" : name;
+}
+
 }  // namespace
+
+/// `left` in its column, `right` wrapped in the rest of the line.
+std::string HelpFormatter::two_columns(const std::string& left, const std::string& right) const {
+  const bool beside = width_ >= kLeastBeside;
+  const std::size_t begin = beside ? kColumn : kNarrowColumn;
+  std::string text = std::string(kIndent, ' ') + left;
+  std::size_t column = text.size();
+  if (!beside || column + 2 > kColumn) {
+    text += '\n';
+    column = 0;
+  }
+  std::istringstream words(right);
+  std::string word;
+  bool first = true;
+  while (words >> word) {
+    if (!first && column + 1 + word.size() > width_) {
+      text += '\n';
+      column = 0;
+      first = true;
+    }
+    if (first) {
+      text += std::string(begin - column, ' ');
+      column = begin;
+    } else {
+      text += ' ';
+      ++column;
+    }
+    text += word;
+    column += word.size();
+    first = false;
+  }
+  return text + '\n';
+}
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
                                      CLI::AppFormatMode mode) const {
@@ -62,8 +76,9 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
     usage += option->get_required() ? " " + option->get_name() : " [" + option->get_name() + "]";
   }
   if (!top) usage += " [options]";
-  std::string help = usage + "\n\n" + app->get_description() + "\n" + make_subcommands(app, mode) +
-                     make_positionals(app) + make_groups(app, mode) + "\n" + make_footer(app);
+  std::string help = wrapped(usage + "\n\n" + app->get_description(), width_) + "\n" +
+                     make_subcommands(app, mode) + make_positionals(app) + make_groups(app, mode) +
+                     "\n" + make_footer(app);
   for (auto at = help.find("\n\n\n"); at != std::string::npos; at = help.find("\n\n\n")) {
     help.erase(at, 1);
   }
@@ -73,7 +88,8 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   if (is_positional) return two_columns(option->get_name(true), option->get_description());
   std::string left = names_of(option);
-  if (option->get_type_size() != 0) left += " " + option->get_type_name();
+  const std::string value = option->get_type_size() == 0 ? "" : value_of(option);
+  if (!value.empty()) left += " " + value;
   return two_columns(left, option->get_description());
 }
 

@@ -1,4 +1,5 @@
-// Help texts laid out for people: usage first, wrapped at 80 columns, examples last.
+// Help texts laid out for people: usage first, wrapped at 80 columns or where a terminal is
+// narrower, examples last.
 #pragma once
 
 #include <string>
@@ -9,10 +10,16 @@ namespace evener {
 
 class HelpFormatter : public CLI::Formatter {
  public:
+  explicit HelpFormatter(std::size_t width) : width_(width) {}
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override;
   std::string make_option(const CLI::Option* option, bool is_positional) const override;
   std::string make_subcommand(const CLI::App* command) const override;
+
+ private:
+  std::string two_columns(const std::string& left, const std::string& right) const;
+
+  std::size_t width_;
 };
 
 }  // namespace evener

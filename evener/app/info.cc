@@ -1,7 +1,6 @@
 // evener info
+#include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <thread>
 
@@ -13,8 +12,10 @@
 #include "evener/core/error.h"
 #include "evener/data/cache.h"
 #include "evener/data/statistics.h"
+#include "evener/run/data.h"
 #include "evener/run/evaluate.h"
 #include "evener/run/model.h"
+#include "evener/run/run_info.h"
 #include "evener/run/trained.h"
 
 namespace evener {
@@ -36,17 +37,40 @@ Dataset open_data(const std::string& path) {
   return read_dataset(path, read);
 }
 
-void show_data(const InfoOptions& options, const Environment& environment) {
-  const Statistics statistics = statistics_of(open_data(options.what));
-  if (!options.json) {
-    print(describe(statistics, false, display_of(1, environment.display).width));
-    return;
-  }
+ordered_json figures_json(const Statistics& statistics) {
   ordered_json json;
   for (const auto& [name, value] : figures(statistics)) {
     std::visit([&, key = name](const auto& number) { json[key] = number; }, value);
   }
-  print(json.dump() + "\n");
+  return json;
+}
+
+void show_data(const InfoOptions& options, const Environment& environment) {
+  const Statistics statistics = statistics_of(open_data(options.what));
+  if (options.json) return print(figures_json(statistics).dump() + "\n");
+  print_text(describe(statistics, false, display_of(1, environment.display).width));
+}
+
+/// The training and the test data of a folder, or the one that it has.
+void show_folder(const InfoOptions& options, const Environment& environment) {
+  ordered_json json;
+  std::string text;
+  for (const char* part : {"train", "test"}) {
+    const std::string path = data_file(options.what, part);
+    if (path.empty()) continue;
+    const Statistics statistics = statistics_of(open_data(path));
+    json[part] = figures_json(statistics);
+    json[part]["file"] = path;
+    text += fmt::format("{}{}\n\n{}", text.empty() ? "" : "\n", path,
+                        describe(statistics, false, display_of(1, environment.display).width));
+  }
+  if (text.empty()) {
+    throw UsageError(options.what +
+                     ": is neither a run directory (no config.toml) nor a folder of data (no "
+                     "train.* or test.*)");
+  }
+  if (options.json) return print(json.dump() + "\n");
+  print_text(text);
 }
 
 ordered_json model_json(const std::string& path) {
@@ -68,55 +92,54 @@ ordered_json model_json(const std::string& path) {
           {"label_names", !model.label_names.empty()}};
 }
 
+/// Four digits that count, all of those before the point.
+std::string number_text(double value) {
+  return std::abs(value) >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+std::string value_text(const ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  return value.is_number_float() ? number_text(value.get<double>()) : value.dump();
+}
+
+std::string line_text(const std::string& name, const std::string& value) {
+  return fmt::format("{:<20}{}\n", name, value);
+}
+
 std::string text_of(const ordered_json& json) {
   std::string text;
-  for (const auto& [name, value] : json.items()) {
-    text += fmt::format("{:<20}{}\n", name,
-                        value.is_string() ? value.get<std::string>() : value.dump());
-  }
+  for (const auto& [name, value] : json.items()) text += line_text(name, value_text(value));
   return text;
 }
 
-/// The last record of each kind in metrics.jsonl. Lines that are no JSON (a torn end) pass. An
-/// "end" that a resumed run has left behind is none.
-std::map<std::string, ordered_json> last_records(const std::string& path) {
-  std::ifstream file(path);
-  std::map<std::string, ordered_json> last;
-  for (std::string line; std::getline(file, line);) {
-    auto record = ordered_json::parse(line, nullptr, false);
-    if (!record.is_object() || !record.contains("kind") || !record["kind"].is_string()) continue;
-    const auto kind = record["kind"].get<std::string>();
-    record.erase("kind");
-    if (kind != "end") last.erase("end");
-    last[kind] = std::move(record);
-  }
-  return last;
+/// Who trained: devices, what slows them down, strategy, and whose seconds they are.
+std::string trainers_text(const RunInfo& info) {
+  std::string text = line_text(info.devices.size() == 1 ? "device" : "devices",
+                               fmt::format("{}", fmt::join(info.devices, " + ")));
+  if (!info.emulation.empty()) text += line_text("slowed down", info.emulation);
+  return text + line_text("strategy", info.strategy) +
+         line_text("time", info.virtual_time ? "virtual, of simulated devices" : "real");
 }
 
-/// The metrics among an evaluation's fields; others are times and places.
-Metrics metrics_in(const ordered_json& record) {
-  Metrics metrics;
-  for (const auto& [name, value] : record.items()) {
-    const bool metric = name.find('@') != std::string::npos || name == "loss" || name == "auc" ||
-                        name == "accuracy";
-    if (metric && value.is_number()) metrics[name] = value.get<double>();
-  }
-  return metrics;
-}
-
-std::string run_text(const ordered_json& json) {
-  std::string text = fmt::format("{:<20}{}\n", "run", json["run"].get<std::string>());
+std::string run_text(const ordered_json& json, const RunInfo& info) {
+  std::string text = line_text("run", json["run"].get<std::string>()) + trainers_text(info);
   if (json.contains("model")) text += text_of(json["model"]);
   if (json.contains("epoch")) text += "\nlast epoch\n" + text_of(json["epoch"]);
   if (json.contains("eval"))
     text += "\nlast evaluation\n" + metrics_table(metrics_in(json["eval"]));
   const std::string ended =
       json.contains("end") ? json["end"].value("ended", "?") : "going on, or killed";
-  return text + fmt::format("\n{:<20}{}\n", "ended", ended);
+  return text + "\n" + line_text("ended", ended);
 }
 
 void show_run(const InfoOptions& options) {
-  ordered_json json{{"run", options.what}};
+  const RunInfo info = run_info(options.what);
+  ordered_json json{{"run", options.what},
+                    {"devices", info.devices},
+                    {"emulate", info.emulation},
+                    {"strategy", info.strategy},
+                    {"virtual_time", info.virtual_time}};
   for (const char* name : {"/best.safetensors", "/last.safetensors"}) {
     if (!fs::exists(options.what + name)) continue;
     json["model"] = model_json(options.what + name);
@@ -127,18 +150,18 @@ void show_run(const InfoOptions& options) {
   for (const char* kind : {"epoch", "eval", "end"}) {
     if (const auto found = last.find(kind); found != last.end()) json[kind] = found->second;
   }
-  print(options.json ? json.dump() + "\n" : run_text(json));
+  if (options.json) return print(json.dump() + "\n");
+  print_text(run_text(json, info));
 }
 
 void run(const InfoOptions& options, const Environment& environment) {
   if (!fs::exists(options.what)) throw UsageError(options.what + ": there is no such file");
   if (is_run_directory(options.what)) return show_run(options);
-  if (fs::is_directory(options.what)) {
-    throw UsageError(options.what + ": is not a run directory (no config.toml)");
-  }
+  if (fs::is_directory(options.what)) return show_folder(options, environment);
   if (!is_model_file(options.what)) return show_data(options, environment);
   const ordered_json json = model_json(options.what);
-  print(options.json ? json.dump() + "\n" : text_of(json));
+  if (options.json) return print(json.dump() + "\n");
+  print_text(text_of(json));
 }
 
 }  // namespace
@@ -148,9 +171,12 @@ void add_info(CLI::App& app, Shell& shell) {
   command->footer(
       "Examples:\n"
       "  evener info train.txt\n"
+      "  evener info data/debian-tags\n"
       "  evener info runs/first --json");
   auto options = std::make_shared<InfoOptions>();
-  command->add_option("WHAT", options->what, "data file, model file or run directory")->required();
+  command
+      ->add_option("WHAT", options->what, "data file, folder of data, model file or run directory")
+      ->required();
   command->add_flag("--json", options->json, "print JSON");
   command->callback([options, &shell] { run(*options, shell.environment); });
 }

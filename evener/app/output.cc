@@ -6,6 +6,7 @@
 #include <string>
 
 #include "evener/core/error.h"
+#include "evener/run/progress_bar.h"
 
 namespace evener {
 
@@ -20,6 +21,14 @@ namespace {
 
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail();
+}
+
+void print_text(const std::string& text) {
+  print(fitted(text, fileno(stdout)));
+}
+
+void tell(const std::string& line) {
+  std::fprintf(stderr, "%s\n", fitted(line, fileno(stderr)).c_str());
 }
 
 void flush_output() {

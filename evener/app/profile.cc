@@ -18,6 +18,15 @@ namespace evener {
 
 namespace {
 
+/// A profile is a few timed steps: there is nothing to go on with.
+RefusedOptions refused_options() {
+  RefusedOptions refused;
+  for (const char* name : {"resume", "checkpoint-every", "checkpoint-minutes", "keep"}) {
+    refused[name] = "a profile writes no checkpoints";
+  }
+  return refused;
+}
+
 struct Wish {
   std::string device;
   GivenOptions given;
@@ -46,7 +55,8 @@ void add_profile(CLI::App& app, Shell& shell) {
   command->footer("Example:\n  evener profile cpu:1 data/ -o cluster.toml");
   auto wish = std::make_shared<Wish>();
   command->add_option("DEVICE", wish->device, "as --devices names it")->required();
-  add_train_options(*command, wish->given);
+  add_train_options(*command, wish->given, refused_options());
+  command->get_option("--output")->description("cluster file to write; empty: print it");
   command->callback([wish, &shell] { run(*wish, shell); });
 }
 

@@ -2,10 +2,8 @@
 #include <memory>
 
 #include "evener/app/commands.h"
-#include "evener/app/signals.h"
 #include "evener/app/train_options.h"
 #include "evener/app/train_result.h"
-#include "evener/core/error.h"
 #include "evener/run/cluster_file.h"
 #include "evener/run/train.h"
 
@@ -20,34 +18,19 @@ constexpr const char* kExamples =
     "The training is real, only the time is not: every second that is printed is one\n"
     "of the devices in the cluster file. `evener profile` measures such a device.";
 
+constexpr const char* kOwnDevices = "a simulation has the devices of its cluster file";
+
 struct Wish {
   std::string cluster;
   GivenOptions given;
 };
 
 void run(const Wish& wish, Shell& shell) {
-  for (const char* name : {"devices", "emulate"}) {
-    if (wish.given.texts.count(name) > 0) {
-      throw UsageError(std::string("--") + name +
-                       ": a simulation has the devices of its cluster "
-                       "file");
-    }
-  }
   RunContext context;
   context.virtual_time = read_cluster(wish.cluster);
   const TrainOptions options = resolve_options(wish.given.texts, wish.given.config);
   context.virtual_time->seed = options.seed;
-  context.cache_directory = shell.environment.cache_directory;
-  context.reporter = {stderr, !options.quiet, shell.environment.display};
-  context.training_begins = catch_signals;
-  context.interrupted = caught_signal;
-  const TrainResult result = train(options, context);
-  if (result.signal != 0) {
-    std::fprintf(stderr, "evener: interrupted; go on with: evener simulate %s --resume %s\n",
-                 wish.cluster.c_str(), result.directory.c_str());
-  }
-  shell.exit_code = result.signal == 0 ? 0 : 128 + result.signal;
-  print_result(result, options.json);
+  train_and_print(options, context, "evener simulate " + wish.cluster + " --resume", shell);
 }
 
 }  // namespace
@@ -59,7 +42,9 @@ void add_simulate(CLI::App& app, Shell& shell) {
   command->add_option("CLUSTER", wish->cluster, "TOML file of devices")
       ->required()
       ->type_name("FILE");
-  add_train_options(*command, wish->given);
+  add_train_options(
+      *command, wish->given,
+      {{"devices", kOwnDevices}, {"emulate", kOwnDevices}, {"memory-limit", kOwnDevices}});
   command->callback([wish, &shell] { run(*wish, shell); });
 }
 

@@ -45,10 +45,10 @@ std::string catalogue_json(const std::string& name) {
 void run(const Wish& wish) {
   if (wish.json) return print(catalogue_json(wish.name));
   if (wish.markdown) return print(strategies_markdown());
-  if (!wish.name.empty()) return print(strategy_text(find_strategy(wish.name)));
-  print(strategies_text() +
-        "\nOptions of one: evener strategies NAME. Use one: evener train DATA "
-        "--strategy NAME --devices cpu:1,cpu:1\n");
+  if (!wish.name.empty()) return print_text(strategy_text(find_strategy(wish.name)));
+  print_text(strategies_text() +
+             "\nOptions of one: evener strategies NAME. Use one: evener train DATA "
+             "--strategy NAME --devices cpu:1,cpu:1\n");
 }
 
 }  // namespace

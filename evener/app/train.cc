@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "evener/app/commands.h"
-#include "evener/app/signals.h"
 #include "evener/app/train_options.h"
 #include "evener/app/train_result.h"
 
@@ -19,25 +18,6 @@ constexpr const char* kExamples =
     "  evener train --config recipe.toml --learning-rate 0.002 --seed 2\n"
     "  evener train --resume runs/first --epochs 20";
 
-void run(const GivenOptions& given, Shell& shell) {
-  const Environment& environment = shell.environment;
-  const TrainOptions options = resolve_options(given.texts, given.config);
-  RunContext context;
-  context.cache_directory = environment.cache_directory;
-  context.devices.automatic = environment.automatic_device;
-  context.devices.cache_directory = environment.cache_directory;
-  context.reporter = {stderr, !options.quiet, environment.display};
-  context.training_begins = catch_signals;
-  context.interrupted = caught_signal;
-  const TrainResult result = train(options, context);
-  if (result.signal != 0) {
-    std::fprintf(stderr, "evener: interrupted; go on with: evener train --resume %s\n",
-                 result.directory.c_str());
-  }
-  shell.exit_code = result.signal == 0 ? 0 : 128 + result.signal;
-  print_result(result, options.json);
-}
-
 }  // namespace
 
 void add_train(CLI::App& app, Shell& shell) {
@@ -45,7 +25,10 @@ void add_train(CLI::App& app, Shell& shell) {
   command->footer(kExamples);
   auto given = std::make_shared<GivenOptions>();
   add_train_options(*command, *given);
-  command->callback([given, &shell] { run(*given, shell); });
+  command->callback([given, &shell] {
+    train_and_print(resolve_options(given->texts, given->config), {}, "evener train --resume",
+                    shell);
+  });
 }
 
 }  // namespace evener

@@ -1,6 +1,8 @@
-// The options of `evener train` on the command line: train, simulate and compare have them all.
+// The options of `evener train` on the command line: simulate, compare and profile have them too,
+// but for those that mean nothing there.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -15,7 +17,11 @@ struct GivenOptions {
   std::string config;
 };
 
-/// `given` outlives the command's parsing.
-void add_train_options(CLI::App& command, GivenOptions& given);
+/// Options that a command does not have, by name, each with the reason its user is told.
+using RefusedOptions = std::map<std::string, std::string>;
+
+/// `given` outlives the command's parsing. Refused options are not in the help; giving one is a
+/// UsageError with its reason.
+void add_train_options(CLI::App& command, GivenOptions& given, const RefusedOptions& refused = {});
 
 }  // namespace evener

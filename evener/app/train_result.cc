@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "evener/app/output.h"
+#include "evener/app/signals.h"
+#include "evener/core/counted.h"
 #include "evener/run/evaluate.h"
 
 namespace evener {
@@ -17,6 +19,7 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
       {"epochs", progress.epoch},        {"steps", progress.step},
       {"seconds", progress.seconds},     {"samples_per_second", result.samples_per_second},
       {"train_loss", result.train_loss}, {"metrics", result.metrics}};
+  if (result.was_complete) json["was_complete"] = true;
   json["strategy"] = result.strategy;
   json["virtual_time"] = result.virtual_time;
   for (const auto& worker : result.workers) {
@@ -45,9 +48,9 @@ std::string worker_table(const TrainResult& result) {
   std::string text = fmt::format("{:<10}{}\n", "strategy", result.strategy);
   for (std::size_t i = 0; i < result.workers.size(); ++i) {
     const WorkerResult& worker = result.workers[i];
-    text += fmt::format("{:<10}{} {}: {} updates, {} rows, last batch {}, busy {:.0f} %", "device",
-                        i, worker.name, worker.updates, worker.rows, worker.batch,
-                        100 * (worker.compute + worker.transfer));
+    text += fmt::format("{:<10}{} {}: {}, {}, last batch {}, busy {:.0f} %", "device", i,
+                        worker.name, counted(worker.updates, "update"), counted(worker.rows, "row"),
+                        worker.batch, 100 * (worker.compute + worker.transfer));
     if (worker.transfer > 0.005) text += fmt::format(" (copying {:.0f} %)", 100 * worker.transfer);
     if (worker.staleness > 0) text += fmt::format(", staleness {:.1f}", worker.staleness);
     text += "\n";
@@ -55,14 +58,30 @@ std::string worker_table(const TrainResult& result) {
   return text;
 }
 
+/// Of a run that was resumed although there was nothing left to do.
+std::string complete_text(const TrainResult& result, const TrainOptions& options,
+                          const std::string& resume_with) {
+  const std::uint64_t epochs = result.progress.epoch;
+  const bool early = result.ended == "early stop";
+  const std::string count = counted(epochs, "epoch");
+  const std::string done = early         ? "it stopped early, after " + count
+                           : epochs == 1 ? "its one epoch is done"
+                                         : "all " + count + " are done";
+  const std::string more = early ? fmt::format("--patience {}", 2 * options.patience)
+                                 : fmt::format("--epochs {}", 2 * epochs);
+  return fmt::format(
+      "{:<10}{}\n{:<10}already complete: {}; nothing was changed\n{:<10}to go on: {} {} {}\n",
+      "run", result.directory, "", done, "", resume_with, result.directory, more);
+}
+
 std::string result_text(const TrainResult& result) {
   const Progress& progress = result.progress;
   const std::string time = result.virtual_time
                                ? fmt::format("{:.2f} s of virtual time", progress.seconds)
                                : format_duration(progress.seconds);
-  std::string text =
-      fmt::format("{:<10}{}\n{:<10}{} after {} epochs, {} steps, {}\n", "run", result.directory, "",
-                  how_it_ended(result), progress.epoch, progress.step, time);
+  std::string text = fmt::format("{:<10}{}\n{:<10}{} after {}, {}, {}\n", "run", result.directory,
+                                 "", how_it_ended(result), counted(progress.epoch, "epoch"),
+                                 counted(progress.step, "step"), time);
   if (result.samples_per_second > 0) {
     text += fmt::format("{:<10}{:.0f} rows/s{}\n", "speed", result.samples_per_second,
                         result.virtual_time ? " in virtual time" : "");
@@ -78,8 +97,24 @@ std::string result_text(const TrainResult& result) {
 
 }  // namespace
 
-void print_result(const TrainResult& result, bool json) {
-  print(json ? result_json(result).dump() + "\n" : result_text(result));
+void train_and_print(const TrainOptions& options, RunContext context,
+                     const std::string& resume_with, Shell& shell) {
+  const Environment& environment = shell.environment;
+  context.cache_directory = environment.cache_directory;
+  context.devices.automatic = environment.automatic_device;
+  context.devices.cache_directory = environment.cache_directory;
+  context.reporter = {stderr, !options.quiet, environment.display};
+  context.training_begins = catch_signals;
+  context.interrupted = caught_signal;
+  const TrainResult result = train(options, context);
+  if (result.signal != 0) {
+    std::fprintf(stderr, "evener: interrupted; go on with: %s %s\n", resume_with.c_str(),
+                 result.directory.c_str());
+    shell.exit_code = 128 + result.signal;
+  }
+  if (options.json) return print(result_json(result).dump() + "\n");
+  print_text(result.was_complete ? complete_text(result, options, resume_with)
+                                 : result_text(result));
 }
 
 }  // namespace evener

@@ -12,7 +12,7 @@ namespace evener {
 
 namespace {
 
-constexpr int kLeastWidth = 60;
+constexpr int kLeastWidth = 40;
 constexpr int kChartHeight = 4;  // lines; each has eight steps
 constexpr int kWidestBin = 6;    // columns, of which one is the gap to the next bin
 constexpr std::string_view kIndent = "  ";
@@ -26,6 +26,10 @@ std::string grouped(std::uint64_t number) {
     text += digits[i];
   }
   return text;
+}
+
+std::string grouped_rows(std::uint64_t number) {
+  return grouped(number) + (number == 1 ? " row" : " rows");
 }
 
 // Of a mean or median: three digits, all of them where it is larger.
@@ -132,15 +136,15 @@ std::string describe(const Statistics& s, bool ascii, int width) {
   line("labels", used(s.labels_used, s.label_count));
   line("values", fmt::format("{:.6g} {} {:.6g}", s.min_value, range, s.max_value));
   line("memory", bytes(s.memory_bytes));
-  if (s.rows_without_feature > 0) line("no feature", grouped(s.rows_without_feature) + " rows");
-  if (s.rows_without_label > 0) line("no label", grouped(s.rows_without_label) + " rows");
+  if (s.rows_without_feature > 0) line("no feature", grouped_rows(s.rows_without_feature));
+  if (s.rows_without_label > 0) line("no label", grouped_rows(s.rows_without_label));
   text += section("features per row", s.features_per_row, range, ascii, width);
   text += section("labels per row", s.labels_per_row, range, ascii, width);
   text += section("rows per label", s.rows_per_label, range, ascii, width);
-  text += fmt::format("{}{:.1f} % of the labels have at most {} rows\n", kIndent,
+  text += fmt::format("{}{:.1f} % of labels have at most {} rows\n", kIndent,
                       100 * s.rare_label_share, Statistics::kRareRows);
-  text += fmt::format("{}the top 1 % hold {:.1f} % of the entries\n", kIndent,
-                      100 * s.head_label_share);
+  text +=
+      fmt::format("{}the top 1 % hold {:.1f} % of entries\n", kIndent, 100 * s.head_label_share);
   return text;
 }
 

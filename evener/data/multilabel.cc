@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/counted.h"
 #include "evener/core/error.h"
 #include "evener/data/number.h"
 #include "evener/data/parse.h"
@@ -108,9 +109,9 @@ Dataset parse_multilabel(Windows& text, const std::string& name, const ReadOptio
   }
   auto data = TextReader(dialect, name, options.threads).read(window, text, header ? 1 : 0);
   if (header && data.rows() != header->rows) {
-    throw DataError(
-        name, 1,
-        fmt::format("the header promises {} rows, but {} follow", header->rows, data.rows()));
+    throw DataError(name, 1,
+                    fmt::format("the header promises {}, but {} follow",
+                                counted(header->rows, "row"), data.rows()));
   }
   if (data.rows() == 0) throw DataError(name, 0, "the file has no rows");
   const auto count = [&](std::uint32_t option, std::uint64_t head, std::uint32_t found) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/counted.h"
 #include "evener/core/error.h"
 #include "evener/data/npy.h"
 #include "evener/data/parse.h"
@@ -213,7 +214,8 @@ Dataset parse_npz(Bytes npz, const std::string& name, Bytes labels,
   }
   if (y.rows() != x.rows()) {
     throw DataError(labels.empty() ? name : labels_name, 0,
-                    fmt::format("there are labels for {} rows, but {} rows", y.rows(), x.rows()));
+                    fmt::format("there are labels for {}, but {}", counted(y.rows(), "row"),
+                                counted(x.rows(), "row")));
   }
   drop_zeros(y);
   ReadArrays<std::uint32_t> data;

@@ -43,13 +43,14 @@ Options adaptive_hogbatch_options() {
 }
 
 Options elastic_options() {
-  return {
-      number_option("period", "10", 1, kMostRows, "p: local steps between two averagings"),
-      number_option("pull", "auto", 0, 1, "a: how far a replica goes to the center; auto: .9/n")};
+  return {number_option("period", "10", 1, kMostRows, "p: local steps between two averagings"),
+          number_option("pull", "auto", 0, 1,
+                        "a: how far a replica goes to the center; auto: 0.9 / devices")};
 }
 
 Options sma_options() {
-  return {number_option("pull", "auto", 0, 1, "a: how far a replica goes to the center; auto: 1/n"),
+  return {number_option("pull", "auto", 0, 1,
+                        "a: how far a replica goes to the center; auto: 1 / devices"),
           number_option("center-momentum", "0.9", 0, 0.999, "m: of the center")};
 }
 

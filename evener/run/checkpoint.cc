@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "evener/core/counted.h"
 #include "evener/core/error.h"
 
 namespace evener {
@@ -257,8 +258,20 @@ std::optional<Checkpoint> load_checkpoint(const std::string& directory,
     }
   }
   if (places.empty()) return std::nullopt;
-  throw Error(fmt::format("{}: none of {} checkpoints can be loaded; the last one: {}", directory,
-                          places.size(), last));
+  throw Error(fmt::format("{}: none of {} can be loaded; the last one: {}", directory,
+                          counted(places.size(), "checkpoint"), last));
+}
+
+std::map<std::string, std::string> checkpoint_options(const std::string& directory) {
+  for (const Place& place : places_in(directory)) {
+    try {
+      const TensorFile file(place.path / kStateFile);
+      return json::parse(file.metadata().at("evener.options"))
+          .get<std::map<std::string, std::string>>();
+    } catch (const std::exception&) {  // damaged: an older one will do
+    }
+  }
+  return {};
 }
 
 }  // namespace evener

@@ -43,4 +43,8 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& directory,
 std::optional<Checkpoint> load_checkpoint(const std::string& directory,
                                           const std::function<void(const std::string&)>& warn);
 
+/// The options in the newest checkpoint that can be read; its vectors are not looked at. Empty if
+/// there is none.
+std::map<std::string, std::string> checkpoint_options(const std::string& directory);
+
 }  // namespace evener

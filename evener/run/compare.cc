@@ -71,6 +71,7 @@ class Comparer {
 
   Comparison compare() {
     check_first();
+    say_what_cannot_differ();
     if (!options_.grid.empty()) tune();
     std::vector<Job> jobs;
     for (std::uint64_t i = 0; i < options_.seeds; ++i) {  // interleaved: all strategies, then again
@@ -95,12 +96,27 @@ class Comparer {
     for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
       TrainOptions options = train_;
       options.strategy = comparison_.strategies[s].strategy;
-      const auto engine = make_engine(options, train_.seed);
+      std::string hint;
+      const auto engine = make_engine(options, train_.seed, &hint);
       comparison_.devices = engine->timeline().names();
+      if (!hint.empty()) progress_(hint);
     }
   }
 
-  std::unique_ptr<Engine> make_engine(const TrainOptions& options, std::uint64_t seed) const {
+  void say_what_cannot_differ() const {
+    if (comparison_.devices.size() == 1) {
+      progress_(fmt::format("one device ({}): there is nothing to share between devices{}",
+                            comparison_.devices.front(),
+                            context_.virtual_time ? "" : "; several: --devices cpu:1,cpu:1"));
+    }
+    if (comparison_.strategies.size() == 1) {
+      progress_(fmt::format("one strategy ({}): there is nothing to compare it with",
+                            comparison_.strategies.front().strategy));
+    }
+  }
+
+  std::unique_ptr<Engine> make_engine(const TrainOptions& options, std::uint64_t seed,
+                                      std::string* hint = nullptr) const {
     RunDevices devices;
     if (context_.virtual_time) {
       devices.virtual_time = context_.virtual_time;
@@ -110,6 +126,7 @@ class Comparer {
     }
     EngineSetup setup = checked(engine_setup(options, std::move(devices)));
     set_training(setup, options, data_, network_of(options, data_.train));
+    if (hint != nullptr) *hint = batch_hint(setup, setup.network);
     return std::make_unique<Engine>(std::move(setup));
   }
 
@@ -315,16 +332,6 @@ Spread ComparedStrategy::samples_per_second() const {
   std::vector<double> values;
   for (const auto& run : runs) values.push_back(run.samples_per_second);
   return spread(values);
-}
-
-const ComparedStrategy& Comparison::recommended() const {
-  return *std::min_element(
-      strategies.begin(), strategies.end(), [this](const auto& a, const auto& b) {
-        const double first = a.time_to_target().median, second = b.time_to_target().median;
-        if (first != second) return first < second;
-        const double x = a.final_quality().median, y = b.final_quality().median;
-        return larger_is_better ? x > y : x < y;
-      });
 }
 
 Comparison compare(const TrainOptions& train, const CompareOptions& options,

@@ -57,6 +57,16 @@ struct ComparedStrategy {
   Spread samples_per_second() const;
 };
 
+/// Which strategy to take: the one with the least median time to the target; where none got there
+/// in half of its runs, the one with the best median of the final quality.
+struct Verdict {
+  const ComparedStrategy* best = nullptr;  // nothing: no strategy came to a result
+  const ComparedStrategy* next = nullptr;  // nothing: no other came to a result
+  bool by_time = true;                     // else by final quality
+  /// What decides overlaps between the two, least to most: other seeds may change the order.
+  bool too_close = false;
+};
+
 struct Comparison {
   std::string data;
   std::string metric;  // "p@1"
@@ -67,8 +77,8 @@ struct Comparison {
   std::uint32_t epochs = 0;
   std::vector<ComparedStrategy> strategies;
 
-  /// The one with the least median time to the target, else the best final quality.
-  const ComparedStrategy& recommended() const;
+  /// The pointers are into `strategies`.
+  Verdict verdict() const;
 };
 
 struct CompareOptions {
@@ -86,7 +96,9 @@ Comparison compare(const TrainOptions& train, const CompareOptions& options,
                    const RunContext& context,
                    const std::function<void(const std::string&)>& progress);
 
-std::string comparison_text(const Comparison& comparison);
+inline constexpr int kAnyWidth = 1'000'000;
+/// A table, or where that is wider than `width` columns a few lines a strategy.
+std::string comparison_text(const Comparison& comparison, int width = kAnyWidth);
 std::string comparison_json(const Comparison& comparison);
 /// One line an evaluation.
 std::string comparison_csv(const Comparison& comparison);

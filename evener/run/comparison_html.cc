@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/counted.h"
 #include "evener/run/comparison_parts.h"
 #include "evener/run/evaluate.h"
 #include "evener/run/svg_chart.h"
@@ -103,7 +104,7 @@ std::string seeds_text(const Comparison& comparison) {
   for (const ComparedStrategy& strategy : comparison.strategies) {
     for (const ComparedRun& run : strategy.runs) seeds.insert(run.seed);
   }
-  if (seeds.size() > 10) return fmt::format("{} seeds", seeds.size());
+  if (seeds.size() > 10) return counted(seeds.size(), "seed");
   return fmt::format("{} {}", seeds.size() == 1 ? "seed" : "seeds", fmt::join(seeds, ", "));
 }
 
@@ -114,7 +115,7 @@ std::string introduction(const Comparison& comparison) {
   if (!comparison.devices.empty()) text += ", on " + listed_text(comparison.devices);
   text +=
       fmt::format(", for up to {} with {}, and were timed in {} until {} on the evaluation data.",
-                  counted_text(comparison.epochs, "epoch"), seeds_text(comparison),
+                  counted(comparison.epochs, "epoch"), seeds_text(comparison),
                   comparison.virtual_time ? "virtual seconds" : "seconds", target_text(comparison));
   std::string out = paragraph(text);
   if (comparison.virtual_time) {
@@ -125,64 +126,61 @@ std::string introduction(const Comparison& comparison) {
   return out;
 }
 
-/// The least median time among the strategies other than the recommended one.
-const ComparedStrategy* runner_up(const Comparison& comparison) {
-  const ComparedStrategy* second = nullptr;
-  for (const ComparedStrategy& strategy : comparison.strategies) {
-    if (&strategy == recommended_strategy(comparison) || strategy.runs.empty()) continue;
-    const double time = strategy.time_to_target().median;
-    if (is_showable(time) && (second == nullptr || time < second->time_to_target().median)) {
-      second = &strategy;
-    }
-  }
-  return second;
+std::string against_next(const Comparison& comparison, const Verdict& verdict) {
+  if (comparison.strategies.size() < 2) return "";
+  const double time = verdict.best->time_to_target().median;
+  const double other = verdict.next == nullptr ? NAN : verdict.next->time_to_target().median;
+  if (!is_showable(other)) return "No other strategy got there in half of its runs.";
+  std::string text = fmt::format("Next is {} with {}", verdict.next->strategy, seconds_text(other));
+  if (time > 0) text += fmt::format(", {:.2f} times as long", other / time);
+  return text + ".";
 }
 
-std::string against_others(const Comparison& comparison, const Spread& time) {
-  if (comparison.strategies.size() < 2) return "";
-  const ComparedStrategy* second = runner_up(comparison);
-  if (second == nullptr) return "No other strategy got there in half of its runs.";
-  const Spread other = second->time_to_target();
-  std::string text =
-      fmt::format("Next is {} with {}", second->strategy, seconds_text(other.median));
-  if (time.median > 0) text += fmt::format(", {:.2f} times as long", other.median / time.median);
-  text += ".";
-  if (other.low <= time.high) {
-    text += " The times of the two overlap from seed to seed, so other seeds may change the order.";
-  }
-  return text;
+std::string strong(const std::string& text) {
+  return "<strong>" + escape_html(text) + "</strong>";
+}
+
+/// How the best and the next stand to each other, where that is not sure.
+std::string close_note(const Verdict& verdict) {
+  if (!verdict.too_close) return "";
+  return fmt::format(
+      "<p>{}: the {} of {} and {} overlap from seed to seed, so other seeds may change the order. "
+      "More seeds (--seeds) may tell them apart.</p>\n",
+      strong("Too close to call"), verdict.by_time ? "times" : "final qualities",
+      strong(verdict.best->strategy), strong(verdict.next->strategy));
 }
 
 std::string advice(const Comparison& comparison) {
-  const ComparedStrategy* recommended = recommended_strategy(comparison);
-  if (recommended == nullptr) {
+  const Verdict verdict = comparison.verdict();
+  if (verdict.best == nullptr) {
     return "<div class=\"advice\">\n" +
            paragraph("None can be recommended: no strategy came to a result.") + "</div>\n";
   }
-  const ComparedStrategy& best = *recommended;
+  const ComparedStrategy& best = *verdict.best;
   const Spread time = best.time_to_target();
   const Spread quality = best.final_quality();
-  const std::string name = "<strong>" + escape_html(best.strategy) + "</strong>";
-  std::string out;
-  if (is_showable(time.median)) {
+  std::string out = close_note(verdict);
+  const std::string use =
+      (verdict.too_close ? "<p>The better median is that of " : "<p>Use ") + strong(best.strategy);
+  if (verdict.by_time) {
     const std::string text = fmt::format(
         " with learning rate {}: it reached {} in {}{} (median of {}; {} to {}; {} of {} got "
         "there) and ended at {}. ",
         rate_text(best.learning_rate), target_text(comparison), seconds_text(time.median),
-        comparison.virtual_time ? " of virtual time" : "", counted_text(best.runs.size(), "run"),
+        comparison.virtual_time ? " of virtual time" : "", counted(best.runs.size(), "run"),
         seconds_text(time.low), seconds_text(time.high), best.reached(), best.runs.size(),
         quality_text(comparison, quality.median));
-    out = "<p>Use " + name + escape_html(text + against_others(comparison, time)) + "</p>\n";
+    out += use + escape_html(text + against_next(comparison, verdict)) + "</p>\n";
   } else {
     const std::string text = fmt::format(
         ": it has the best final {}, {} (median of {}; {} to {}), with learning rate {}. More "
         "epochs or a lower target would tell them apart by time.",
         metric_title(comparison.metric), quality_text(comparison, quality.median),
-        counted_text(best.runs.size(), "run"), quality_text(comparison, quality.low),
+        counted(best.runs.size(), "run"), quality_text(comparison, quality.low),
         quality_text(comparison, quality.high), rate_text(best.learning_rate));
-    out = paragraph("No strategy reached " + target_text(comparison) +
-                    " in half of its runs, so times cannot decide.") +
-          "<p>Use " + name + escape_html(text) + "</p>\n";
+    out += paragraph("No strategy reached " + target_text(comparison) +
+                     " in half of its runs, so times cannot decide.") +
+           use + escape_html(text) + "</p>\n";
   }
   return "<div class=\"advice\">\n" + out + "</div>\n";
 }
@@ -193,7 +191,7 @@ std::string diverged_note(const Comparison& comparison) {
     const std::size_t count = diverged_runs(strategy);
     if (count == 0) continue;
     text += fmt::format("{}{} of {} of {}", text.empty() ? "" : "; ", count,
-                        counted_text(strategy.runs.size(), "run"), strategy.strategy);
+                        counted(strategy.runs.size(), "run"), strategy.strategy);
   }
   if (text.empty()) return "";
   return paragraph("Diverged, that is, the loss grew beyond bounds: " + text +

@@ -16,13 +16,9 @@ std::string quality_text(const Comparison& comparison, double quality);
 std::string number_text(double value);
 /// As it would be given to --learning-rate.
 std::string rate_text(double learning_rate);
-/// "1 run", "3 runs".
-std::string counted_text(std::size_t count, const std::string& what);
 /// Of worker `i` of a run, whether or not it has a result.
 std::string worker_name_text(const ComparedRun& run, std::size_t i);
 std::size_t diverged_runs(const ComparedStrategy& strategy);
-/// Nothing if no strategy came to any result.
-const ComparedStrategy* recommended_strategy(const Comparison& comparison);
 
 /// A row a strategy.
 std::string strategy_table(const Comparison& comparison);

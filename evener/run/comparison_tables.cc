@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/counted.h"
 #include "evener/run/comparison_parts.h"
 #include "evener/run/evaluate.h"
 #include "evener/run/svg_chart.h"
@@ -71,29 +72,36 @@ std::string updates_ratio(const ComparedRun& run) {
   return text;
 }
 
-std::string strategy_head(const ComparedStrategy& strategy, std::size_t style, bool recommended) {
+/// "recommended", "too close to call" or nothing.
+std::string badge_of(const ComparedStrategy& strategy, const Verdict& verdict) {
+  if (verdict.too_close) {
+    return &strategy == verdict.best || &strategy == verdict.next ? "too close to call" : "";
+  }
+  return &strategy == verdict.best ? "recommended" : "";
+}
+
+std::string strategy_head(const ComparedStrategy& strategy, std::size_t style,
+                          const std::string& badge) {
   std::string out =
       fmt::format("<th scope=\"row\">{} {}", svg_swatch(style), escape_html(strategy.strategy));
-  if (recommended) out += " <span class=\"badge\">recommended</span>";
+  if (!badge.empty()) out += " <span class=\"badge\">" + badge + "</span>";
   if (const std::size_t diverged = diverged_runs(strategy); diverged > 0) {
-    out +=
-        fmt::format(" <span class=\"badge bad\">{} diverged</span>", counted_text(diverged, "run"));
+    out += fmt::format(" <span class=\"badge bad\">{} diverged</span>", counted(diverged, "run"));
   }
   return out + "</th>";
 }
 
 std::string strategy_row(const Comparison& comparison, std::size_t i) {
   const ComparedStrategy& strategy = comparison.strategies[i];
-  const bool recommended = &strategy == recommended_strategy(comparison);
-  std::string out = recommended ? "<tr class=\"best\">" : "<tr>";
-  out += strategy_head(strategy, i, recommended);
+  const std::string badge = badge_of(strategy, comparison.verdict());
+  std::string out = badge.empty() ? "<tr>" : "<tr class=\"best\">";
+  out += strategy_head(strategy, i, badge);
   if (strategy.runs.empty()) return out + "<td colspan=\"6\">no runs</td></tr>\n";
 
   const Spread time = strategy.time_to_target();
   out +=
       cell(seconds_text(time.median), range_text(seconds_text(time.low), seconds_text(time.high)));
-  out +=
-      cell(fmt::format("{} of {}", strategy.reached(), counted_text(strategy.runs.size(), "run")));
+  out += cell(fmt::format("{} of {}", strategy.reached(), counted(strategy.runs.size(), "run")));
   const Spread quality = strategy.final_quality();
   out += cell(
       quality_text(comparison, quality.median),
@@ -155,10 +163,6 @@ std::string rate_text(double learning_rate) {
   return is_showable(learning_rate) ? fmt::format("{:.4g}", learning_rate) : kNothing;
 }
 
-std::string counted_text(std::size_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string worker_name_text(const ComparedRun& run, std::size_t i) {
   const bool named = i < run.workers.size() && !run.workers[i].name.empty();
   return named ? run.workers[i].name : fmt::format("worker {}", i + 1);
@@ -168,14 +172,6 @@ std::size_t diverged_runs(const ComparedStrategy& strategy) {
   const auto count = std::count_if(strategy.runs.begin(), strategy.runs.end(),
                                    [](const ComparedRun& run) { return run.diverged; });
   return static_cast<std::size_t>(count);
-}
-
-const ComparedStrategy* recommended_strategy(const Comparison& comparison) {
-  if (comparison.strategies.empty()) return nullptr;
-  const ComparedStrategy& best = comparison.recommended();
-  const bool any = !best.runs.empty() && (is_showable(best.time_to_target().median) ||
-                                          is_showable(best.final_quality().median));
-  return any ? &best : nullptr;
 }
 
 std::string strategy_table(const Comparison& comparison) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "evener/core/counted.h"
 #include "evener/run/compare.h"
 #include "evener/run/evaluate.h"
 
@@ -83,47 +84,103 @@ std::string workers_text(const ComparedRun& run) {
                      busy, staleness);
 }
 
-}  // namespace
+/// The first row has the titles, the first column the strategies.
+using Table = std::vector<std::vector<std::string>>;
 
-std::string comparison_text(const Comparison& comparison) {
+Table table_of(const Comparison& comparison) {
   const auto quality = [&](double value) { return metric_text(comparison.metric, value); };
-  std::size_t width = 8;
-  for (const auto& strategy : comparison.strategies) {
-    width = std::max(width, strategy.strategy.size());
-  }
-  std::string text = fmt::format("devices: {}{}\n", fmt::join(comparison.devices, " + "),
-                                 comparison.virtual_time ? " (virtual time)" : "");
-  text += fmt::format("time to {} {} in seconds, median (least..most) over {} seeds\n\n",
-                      metric_title(comparison.metric), quality(comparison.target),
-                      comparison.strategies.front().runs.size());
-  text += fmt::format("{:<{}}  {:>24}  {:>7}  {:>22}  {:>10}  {:>9}\n", "strategy", width,
-                      "time to target", "reached", "final " + metric_title(comparison.metric),
-                      "rows/s", "lr");
+  Table table{{"strategy", "time to target", "reached", "final " + metric_title(comparison.metric),
+               "rows/s", "lr"}};
   for (const auto& s : comparison.strategies) {
     const Spread time = s.time_to_target(), final = s.final_quality();
-    text += fmt::format(
-        "{:<{}}  {:>24}  {:>7}  {:>22}  {:>10.0f}  {:>9.4g}\n", s.strategy, width,
-        spread_text(seconds_text(time.median), seconds_text(time.low), seconds_text(time.high)),
-        fmt::format("{}/{}", s.reached(), s.runs.size()),
-        spread_text(quality(final.median), quality(final.low), quality(final.high)),
-        s.samples_per_second().median, s.learning_rate);
+    table.push_back(
+        {s.strategy,
+         spread_text(seconds_text(time.median), seconds_text(time.low), seconds_text(time.high)),
+         fmt::format("{}/{}", s.reached(), s.runs.size()),
+         spread_text(quality(final.median), quality(final.low), quality(final.high)),
+         fmt::format("{:.0f}", s.samples_per_second().median),
+         fmt::format("{:.4g}", s.learning_rate)});
   }
-  text += '\n';
+  return table;
+}
+
+std::vector<std::size_t> widths_of(const Table& table) {
+  std::vector<std::size_t> widths(table.front().size());
+  for (const auto& row : table) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  return widths;
+}
+
+std::string side_by_side(const Table& table, const std::vector<std::size_t>& widths) {
+  std::string text;
+  for (const auto& row : table) {
+    text += fmt::format("{:<{}}", row.front(), widths.front());
+    for (std::size_t i = 1; i < row.size(); ++i) text += fmt::format("  {:>{}}", row[i], widths[i]);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string one_below_the_other(const Table& table) {
+  std::string text;
+  for (std::size_t s = 1; s < table.size(); ++s) {
+    text += table[s].front() + "\n";
+    for (std::size_t i = 1; i < table[s].size(); ++i) {
+      text += fmt::format("  {:<16}{}\n", table.front()[i], table[s][i]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string verdict_text(const Verdict& verdict) {
+  if (verdict.best == nullptr) return "none can be recommended: no strategy came to a result\n";
+  if (!verdict.too_close) {
+    return fmt::format("recommended here: --strategy {}\n", verdict.best->strategy);
+  }
+  return fmt::format(
+      "too close to call: the {} of {} and {} overlap from seed to seed; the first has the better "
+      "median, and more --seeds may tell\n",
+      verdict.by_time ? "times" : "final qualities", verdict.best->strategy,
+      verdict.next->strategy);
+}
+
+}  // namespace
+
+std::string comparison_text(const Comparison& comparison, int width) {
+  std::string text = fmt::format("devices: {}{}\n", fmt::join(comparison.devices, " + "),
+                                 comparison.virtual_time ? " (virtual time)" : "");
+  text += fmt::format("time to {} {} in seconds, median (least..most) over {}\n\n",
+                      metric_title(comparison.metric),
+                      metric_text(comparison.metric, comparison.target),
+                      counted(comparison.strategies.front().runs.size(), "seed"));
+  const Table table = table_of(comparison);
+  const std::vector<std::size_t> widths = widths_of(table);
+  std::size_t columns = 2 * (widths.size() - 1);
+  for (const std::size_t own : widths) columns += own;
+  const bool fits = columns <= static_cast<std::size_t>(std::max(width, 0));
+  text += fits ? side_by_side(table, widths) + "\n" : one_below_the_other(table);
   for (const auto& s : comparison.strategies) {
-    text += fmt::format("{:<{}}  {}\n", s.strategy, width, workers_text(s.runs.front()));
+    text += fmt::format("{:<{}}  {}\n", s.strategy, widths.front(), workers_text(s.runs.front()));
   }
-  return text +
-         fmt::format("\nrecommended here: --strategy {}\n", comparison.recommended().strategy);
+  if (comparison.strategies.size() == 1) return text;
+  return text + "\n" + verdict_text(comparison.verdict());
 }
 
 std::string comparison_json(const Comparison& comparison) {
+  const Verdict verdict = comparison.verdict();
+  const bool sure = verdict.best != nullptr && !verdict.too_close;
+  Json close = Json::array();
+  if (verdict.too_close) close = {verdict.best->strategy, verdict.next->strategy};
   Json json{{"data", comparison.data},
             {"metric", comparison.metric},
             {"target", comparison.target},
             {"devices", comparison.devices},
             {"virtual_time", comparison.virtual_time},
             {"epochs", comparison.epochs},
-            {"recommended", comparison.recommended().strategy}};
+            {"recommended", sure ? Json(verdict.best->strategy) : Json(nullptr)},
+            {"too_close_to_call", std::move(close)}};
   for (const auto& strategy : comparison.strategies) {
     Json entry{{"strategy", strategy.strategy},
                {"learning_rate", strategy.learning_rate},

@@ -39,4 +39,8 @@ OptionInfo integer_option(OptionHead head, std::uint64_t TrainOptions::*member, 
                           std::uint64_t high);
 OptionInfo integer_option(OptionHead head, int TrainOptions::*member, int low, int high);
 
+/// One option for each name in the catalogue of strategies; which of them have it, and what each
+/// makes of it, is in its help.
+std::vector<OptionInfo> catalogue_options();
+
 }  // namespace evener

@@ -167,25 +167,6 @@ std::vector<OptionInfo> schedule_options() {
   };
 }
 
-OptionInfo strategy_option(const StrategyOption& option, const std::string& owners) {
-  OptionInfo info;
-  info.name = option.name;
-  info.kind = OptionKind::text;
-  info.help = fmt::format("of {}: {}", owners, option.help);
-  info.range = option.choices.empty() ? "" : fmt::format("{}", fmt::join(option.choices, ", "));
-  info.get = [name = option.name](const TrainOptions& options) {
-    const auto found = options.strategy_options.find(name);
-    return found == options.strategy_options.end() ? std::string() : found->second;
-  };
-  info.set = [option](TrainOptions& options, const std::string& text) {
-    options.strategy_options.erase(option.name);
-    if (text.empty()) return;
-    options.strategy_options[option.name] = text;
-  };
-  return info;
-}
-
-/// One option for each name in the catalogue; which strategies have it is in its help.
 std::vector<OptionInfo> strategy_options() {
   std::vector<OptionInfo> options{
       text_option({"devices", "",
@@ -202,20 +183,7 @@ std::vector<OptionInfo> strategy_options() {
                    "device, adaptive-sgd with settings of ours on several"},
                   &T::strategy),
   };
-  std::vector<std::pair<StrategyOption, std::string>> found;
-  for (const auto& strategy : strategies()) {
-    for (const auto& option : options_of(strategy)) {
-      const auto same = std::find_if(found.begin(), found.end(), [&](const auto& other) {
-        return other.first.name == option.name;
-      });
-      if (same == found.end()) {
-        found.emplace_back(option, strategy.name);
-      } else {
-        same->second += ", " + strategy.name;
-      }
-    }
-  }
-  for (const auto& [option, owners] : found) options.push_back(strategy_option(option, owners));
+  for (auto& info : catalogue_options()) options.push_back(std::move(info));
   return options;
 }
 
@@ -267,6 +235,11 @@ std::vector<OptionInfo> make_table() {
   add("Evaluation", evaluation_options());
   add("Output", output_options());
   return table;
+}
+
+/// As code, if it is something to type.
+std::string in_backticks(const std::string& value) {
+  return value.empty() || value.find(' ') != std::string::npos ? value : "`" + value + "`";
 }
 
 }  // namespace
@@ -330,9 +303,10 @@ std::string options_markdown() {
     const std::string name = info.positional          ? "DATA"
                              : info.shorthand.empty() ? "--" + info.name
                                                       : "-" + info.shorthand + ", --" + info.name;
-    const std::string value = info.get(defaults);
-    text += fmt::format("| `{}` | {} | {} | {}{} |\n", name, value.empty() ? "" : "`" + value + "`",
-                        info.range, info.help, info.unit.empty() ? "" : " (" + info.unit + ")");
+    const std::string own = info.get(defaults);
+    const std::string value = own.empty() ? info.default_text : own;
+    text += fmt::format("| `{}` | {} | {} | {}{} |\n", name, in_backticks(value), info.range,
+                        info.help, info.unit.empty() ? "" : " (" + info.unit + ")");
   }
   return text;
 }

@@ -93,6 +93,7 @@ struct OptionInfo {
   std::string help;
   std::string range;  // "0 .. 1", or the choices; for humans
   std::vector<std::string> choices;
+  std::string default_text;   // for humans, where the default is not the option's own
   std::string shorthand;      // "o" for -o; usually empty
   bool positional = false;    // given by place on the command line
   bool of_run = true;         // part of what a run is: kept in config.toml and checkpoints

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "evener/run/text_width.h"
+
 namespace evener {
 
 namespace {
@@ -113,6 +115,11 @@ Display display_of(int descriptor, const DisplayOptions& options) {
   return display;
 }
 
+std::string fitted(const std::string& text, int descriptor, const DisplayOptions& options) {
+  const Display display = display_of(descriptor, options);
+  return display.terminal ? wrapped(text, static_cast<std::size_t>(display.width)) : text;
+}
+
 std::string progress_line(const ProgressState& state, const Display& display) {
   const auto width = static_cast<std::size_t>(std::max(display.width, 0));
   std::vector<Part> parts = parts_of(state);
@@ -158,7 +165,7 @@ void ProgressBar::update(const ProgressState& state) {
 void ProgressBar::print(const std::string& line) {
   // One write, so that lines of several processes in one pipe do not mix.
   std::string text = drawn_ ? kEraseLine : "";
-  text += line;
+  text += fitted(line, fileno(stream_), options_);
   if (line.empty() || line.back() != '\n') text += '\n';
   std::fwrite(text.data(), 1, text.size(), stream_);
   std::fflush(stream_);

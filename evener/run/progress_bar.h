@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <string_view>
 
 namespace evener {
 
@@ -36,9 +35,8 @@ struct ProgressState {
 /// "42s", "3:07" (minutes), "2:05h", "3d 4h"; "?" where the time is not known.
 std::string format_duration(double seconds);
 
-/// The columns a terminal needs for a UTF-8 text: colour codes and combining marks take none,
-/// East Asian wide characters two.
-std::size_t display_columns(std::string_view text);
+/// `text` broken into lines of the stream's width, if it is a terminal; else as it is.
+std::string fitted(const std::string& text, int descriptor, const DisplayOptions& options = {});
 
 /// One line for the state, at most `width` columns, with an ETA; pure, so that it can be tested.
 std::string progress_line(const ProgressState& state, const Display& display);
@@ -51,7 +49,8 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
   /// Redraws at most ten times a second (of the state's clock) on a terminal; nothing in a pipe.
   void update(const ProgressState& state);
-  /// Ends the line and leaves a permanent one (an epoch's result) above the bar.
+  /// Ends the line and leaves a permanent one (an epoch's result) above the bar, wrapped where the
+  /// terminal is too narrow for it.
   void print(const std::string& line);
   void clear();
 

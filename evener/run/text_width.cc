@@ -1,9 +1,8 @@
+#include "evener/run/text_width.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <string_view>
-
-#include "evener/run/progress_bar.h"
 
 namespace evener {
 
@@ -55,6 +54,57 @@ std::uint32_t take_point(std::string_view& text) {
   return valid ? point : kReplacement;
 }
 
+/// The column that what does not fit into a line goes on in.
+std::size_t continuation_of(std::string_view line, std::size_t width) {
+  const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t gap = line.find("  ", begin);
+  const std::size_t second = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
+  const bool room = second != std::string_view::npos && second <= width / 2;
+  return room ? second : begin <= width / 2 ? begin : 0;
+}
+
+/// Where what has to stay together from `begin` on ends: a cell (between gaps of two spaces) of at
+/// most `room` columns, else a word; a percent sign stays with its number.
+std::size_t piece_end(std::string_view line, std::size_t begin, std::size_t room) {
+  const std::size_t gap = std::min(line.find("  ", begin), line.size());
+  if (begin >= 2 && display_columns(line.substr(begin, gap - begin)) <= room) return gap;
+  const std::size_t end = std::min(line.find(' ', begin), line.size());
+  return line.substr(end, 2) == " %" ? end + 2 : end;
+}
+
+/// The bytes of a word, too long for a line, that fit into `room`: up to a mark between its parts.
+std::size_t part_that_fits(std::string_view word, std::size_t room) {
+  std::size_t end = word.find_last_of(":,/=", room > 0 ? room - 1 : 0);
+  return end == std::string_view::npos ? 0 : end + 1;
+}
+
+void wrap_line(std::string_view line, std::size_t width, std::string& out) {
+  const std::size_t indent = continuation_of(line, width);
+  std::size_t column = 0;
+  while (!line.empty()) {
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    std::string_view word = line.substr(begin, piece_end(line, begin, width - indent) - begin);
+    line.remove_prefix(begin + word.size());
+    if (column > indent && column + begin + display_columns(word) > width) {
+      out += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else {
+      out.append(begin, ' ');
+      column += begin;
+    }
+    while (column + display_columns(word) > width) {
+      const std::size_t part = part_that_fits(word, width - std::min(column, width));
+      if (part == 0) break;
+      out += word.substr(0, part);
+      out += '\n' + std::string(indent, ' ');
+      column = indent;
+      word.remove_prefix(part);
+    }
+    out += word;
+    column += display_columns(word);
+  }
+}
+
 }  // namespace
 
 std::size_t display_columns(std::string_view text) {
@@ -70,6 +120,22 @@ std::size_t display_columns(std::string_view text) {
     columns += within(kDoubleWidth, point) ? 2 : 1;
   }
   return columns;
+}
+
+std::string wrapped(std::string_view text, std::size_t width) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (display_columns(line) <= width) {
+      out += line;
+    } else {
+      wrap_line(line, width, out);
+    }
+    if (end < text.size()) out += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
 }
 
 }  // namespace evener

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/counted.h"
 #include "evener/core/error.h"
 #include "evener/core/file.h"
 #include "evener/data/names.h"
@@ -15,6 +16,7 @@
 #include "evener/run/data.h"
 #include "evener/run/recipe.h"
 #include "evener/run/run_directory.h"
+#include "evener/run/run_info.h"
 #include "evener/run/start.h"
 #include "evener/run/trainer.h"
 
@@ -68,7 +70,7 @@ void check_same_data(const TrainOptions& options, const TrainingData& data,
 }
 
 void check_same_time(const TrainOptions& options, const Checkpoint& start, bool is_virtual) {
-  const bool was_virtual = start.options.count(kVirtualKey) > 0;
+  const bool was_virtual = is_simulation(start.options);
   if (was_virtual == is_virtual) return;
   throw UsageError(fmt::format("--resume {}: that run was {}: go on with evener {}", options.resume,
                                was_virtual ? "a simulation" : "not a simulation",
@@ -95,6 +97,10 @@ void check_average(const TrainOptions& options, Checkpoint& start) {
   const bool same = before("epochs") == std::to_string(options.epochs) &&
                     before("average") == std::to_string(options.average);
   if (same) return;
+  if (options.average == 0 && start.progress.epoch > options.epochs) {
+    throw UsageError(fmt::format("--epochs {}: the run has already done {}; give more --epochs",
+                                 options.epochs, counted(start.progress.epoch, "epoch")));
+  }
   if (start.progress.epoch + options.average > options.epochs) {
     throw UsageError(
         fmt::format("--average {} of --epochs {}: the run has already passed the first of these "
@@ -112,6 +118,32 @@ Checkpoint resumed_start(TrainOptions& options, const RunDirectory& directory, R
   check_same_shape(options, *found);
   check_average(options, *found);
   return std::move(*found);
+}
+
+/// The result of a run that has come to its end and has nothing left to do. A checkpoint of the
+/// last epoch alone does not say so: what follows it may have been cut off.
+std::optional<TrainResult> finished_run(const TrainOptions& options, const Checkpoint& start,
+                                        const RunDirectory& directory) {
+  const bool early = stops_early(options, start.progress);
+  if (start.progress.epoch < options.epochs && !early) return std::nullopt;
+  const auto records = last_records(directory.metrics());
+  const auto end = records.find("end");
+  const bool ended =
+      end != records.end() && end->second.value("ended", "signal") != std::string("signal");
+  if (!ended || !fs::exists(directory.last_model())) return std::nullopt;
+  TrainResult result;
+  result.was_complete = true;
+  result.directory = directory.path();
+  result.ended = end->second.value("ended", "");
+  result.progress = start.progress;
+  result.metrics = metrics_in(end->second);
+  if (start.progress.best_epoch > 0) result.best_by = deciding_metric(options);
+  if (const auto epoch = records.find("epoch"); epoch != records.end()) {
+    result.train_loss = epoch->second.value("train_loss", 0.0);
+  }
+  result.virtual_time = is_simulation(start.options);
+  result.strategy = strategy_of(options);
+  return result;
 }
 
 /// Relative paths would lead elsewhere when the run is resumed from another folder.
@@ -176,6 +208,10 @@ TrainOptions resolve_options(const OptionTexts& given, const std::string& config
   return options;
 }
 
+bool is_simulation(const OptionTexts& checkpoint_options) {
+  return checkpoint_options.count(kVirtualKey) > 0;
+}
+
 std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds) {
   const double total = std::max(seconds, 1e-9);
   std::vector<WorkerResult> results;
@@ -208,6 +244,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
     directory.emplace(options.resume, RunDirectory::Open::resume);
     start = resumed_start(options, *directory, reporter);
     check_same_time(options, *start, context.virtual_time.has_value());
+    if (auto finished = finished_run(options, *start, *directory)) return *finished;
   } else if (!options.output.empty()) {
     refuse_existing_run(options.output);
   }

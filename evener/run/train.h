@@ -53,11 +53,15 @@ struct TrainResult {
   bool virtual_time = false;      // all seconds are those of simulated devices
   std::string strategy;           // with the options that differ from its defaults
   std::vector<WorkerResult> workers;
+  bool was_complete = false;  // a finished run was resumed: nothing was done
 };
 
 /// Defaults, then the options of the run to resume, then the config file, then what was given.
 /// Empty `config`: none.
 TrainOptions resolve_options(const OptionTexts& given, const std::string& config);
+
+/// Whether a checkpoint's options are those of a run in virtual time.
+bool is_simulation(const OptionTexts& checkpoint_options);
 
 /// Runs to the end or to the next interruption. Bit for bit the same with and without interruptions
 /// in between, given the same data, options, device and number of threads.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "evener/core/counted.h"
 #include "evener/core/error.h"
 #include "evener/core/file.h"
 #include "evener/run/evaluate.h"
@@ -34,6 +35,15 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
+bool stops_early(const TrainOptions& options, const Progress& progress) {
+  return options.early_stop != "none" && progress.best_epoch > 0 &&
+         progress.epochs_since_best >= options.patience;
+}
+
+std::string deciding_metric(const TrainOptions& options) {
+  return options.early_stop == "none" ? "p@1" : options.early_stop;
+}
+
 Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
                  const RunDirectory& directory, EngineSetup setup, TrainingData data,
                  Checkpoint start)
@@ -48,23 +58,25 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
       record_rows_(std::max<std::uint64_t>(1, data_.row_count() / kStepRecordsPerEpoch)) {
   const Progress& progress = current_.progress;
   position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum};
-  if (data_.evaluation) best_by_ = options_.early_stop == "none" ? "p@1" : options_.early_stop;
+  if (data_.evaluation) best_by_ = deciding_metric(options_);
 
   set_training(setup, options_, data_, current_.model.network);
+  hint_ = batch_hint(setup, current_.model.network);
   engine_ = std::make_unique<Engine>(std::move(setup));
   give_back();
 }
 
 TrainResult Trainer::run() {
   const std::string strategy = engine_->strategy().text();
-  reporter_.say(fmt::format("{} on {}{} ({} rows, {} features, {} labels, {} parameters)",
-                            engine_->is_virtual() ? "simulating training" : "training",
-                            engine_->device_names(),
-                            strategy == "sequential" ? "" : " by " + strategy, data_.row_count(),
-                            data_.train.feature_count, data_.train.label_count,
-                            layout_of(current_.model.network).parameters()));
+  reporter_.say(fmt::format(
+      "{} on {}{} ({}, {}, {}, {})", engine_->is_virtual() ? "simulating training" : "training",
+      engine_->device_names(), strategy == "sequential" ? "" : " by " + strategy,
+      counted(data_.row_count(), "row"), counted(data_.train.feature_count, "feature"),
+      counted(data_.train.label_count, "label"),
+      counted(layout_of(current_.model.network).parameters(), "parameter")));
+  if (!hint_.empty()) reporter_.say(hint_);
   if (context_.training_begins) context_.training_begins();
-  while (position_.epoch < options_.epochs && !stop_early()) {
+  while (position_.epoch < options_.epochs && !stops_early(options_, current_.progress)) {
     last_step_end_ = step_clock();
     if (position_.next_row == 0) epoch_begin_seconds_ = step_seconds_;
     rows_trained_ = position_.next_row;
@@ -130,11 +142,6 @@ bool Trainer::finish_epoch() {
   return true;
 }
 
-bool Trainer::stop_early() const {
-  return options_.early_stop != "none" && current_.progress.best_epoch > 0 &&
-         current_.progress.epochs_since_best >= options_.patience;
-}
-
 bool Trainer::evaluate_replica() {
   const auto predictions = engine_->evaluate([this](Replica& replica) {
     return predict_all(replica, *data_.evaluation, kEvaluationTop,
@@ -171,7 +178,10 @@ void Trainer::judge(std::uint64_t epoch) {
 void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
   const double rate = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
   std::string line = fmt::format("epoch {}/{}  loss {:.4f}", epoch, options_.epochs, train_loss_);
-  if (evaluated) line += fmt::format(" (test {:.4f})  {}", metrics_.at("loss"), metrics_line_);
+  if (evaluated) {
+    const char* set = options_.test.empty() ? "validation" : "test";
+    line += fmt::format(" ({} {:.4f})  {}", set, metrics_.at("loss"), metrics_line_);
+  }
   reporter_.say(fmt::format("{}  {:.0f} rows/s  {}", line, rate, format_duration(seconds())));
   reporter_.record({"epoch",
                     position_.step,

@@ -14,6 +14,11 @@
 
 namespace evener {
 
+/// Whether the metric has stayed away for as long as the options allow.
+bool stops_early(const TrainOptions& options, const Progress& progress);
+/// The metric that decides which model is best.
+std::string deciding_metric(const TrainOptions& options);
+
 class Trainer {
  public:
   /// `setup` has strategy, batch sizes and devices; `start` holds the model to go on from, its
@@ -27,7 +32,6 @@ class Trainer {
   bool after_step(const StepReport& report);
   /// Evaluates if it is time and closes the epoch's books; false: interrupted before that.
   bool finish_epoch();
-  bool stop_early() const;
   int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }
 
   /// Sets `metrics_`; false: interrupted before that.
@@ -73,6 +77,7 @@ class Trainer {
   std::uint64_t rows_trained_ = 0;  // of the current epoch, less than next_row while some are out
   bool checkpoint_due_ = false;
 
+  std::string hint_;  // of the batch size
   std::string best_by_;
   Metrics metrics_;           // of the last evaluation
   std::string metrics_line_;  // the same for the display

@@ -12,10 +12,18 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace evener {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 struct Outcome {
   int code = 0;  // exit code; of a process that a signal ended, 128 + its number
@@ -83,7 +91,7 @@ class Running {
  private:
   static int open_output(const std::string& path) {
     if (path != kClosedPipe) {
-      return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
     }
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw Error("no pipe");

@@ -1,16 +1,9 @@
 #include <filesystem>
 
 #include "tests/app/command.h"
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace evener {
 namespace {
-
-using nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
 
 constexpr const char* kCluster = EVENER_SOURCE_DIR "/docs/examples/cluster.toml";
 
@@ -34,9 +27,10 @@ TEST_F(Compare, PrintsATableAndWritesJsonCsvAndAPage) {
   const Outcome outcome = run(compare({"--strategies", "sync,adaptive-sgd:gamma=0", "--virtual",
                                        kCluster, "--tune", "lr", "--target", "p@1"}));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("(virtual time)"), HasSubstr("\nsync "),
-                                 HasSubstr("\nadaptive-sgd:gamma=0 "),
-                                 HasSubstr("recommended here: --strategy ")));
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(HasSubstr("(virtual time)"), HasSubstr("\nsync "), HasSubstr("\nadaptive-sgd:gamma=0 "),
+            testing::ContainsRegex("\n(recommended here: --strategy |too close to call: )")));
   const json written = json::parse(contents_of(folder_ / "out/comparison.json"));
   ASSERT_EQ(written.at("strategies").size(), 2U);
   for (const auto& strategy : written.at("strategies")) {
@@ -76,6 +70,17 @@ TEST_F(Compare, RunsRealDevicesToo) {
   EXPECT_EQ(result.at("devices")[1], "cpu:1 (emulated x0.5)");
 }
 
+TEST_F(Compare, SaysWhenThereIsNothingToShareOrToCompare) {
+  const Outcome one = run(compare({"--strategies", "sync", "--devices", "cpu:1"}));
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.err,
+              AllOf(HasSubstr("one device (cpu:1): there is nothing to share between devices"),
+                    HasSubstr("one strategy (sync): there is nothing to compare it with\n")));
+  std::filesystem::remove_all(folder_ / "out");
+  EXPECT_THAT(run(compare({"--strategies", "sync,elastic", "--virtual", kCluster})).err,
+              Not(HasSubstr("there is nothing to ")));
+}
+
 TEST_F(Compare, WrongWishesAreRefusedBeforeAnythingIsTrained) {
   expect_error(compare({"--strategies", "sinc"}), 2, "(did you mean 'sync'?)");
   expect_error(compare({"--strategies", ","}), 2, "--strategies: names none");
@@ -87,6 +92,27 @@ TEST_F(Compare, WrongWishesAreRefusedBeforeAnythingIsTrained) {
                "--devices: with --virtual");
   expect_error(compare({"--virtual", "none.toml"}), 2, "there is no such cluster file");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(Compare, HasNoOptionsOfASingleRun) {
+  const std::string help = run({"compare", "--help"}).out;
+  for (const char* name : {"resume", "checkpoint-every", "checkpoint-minutes", "keep", "early-stop",
+                           "patience", "average", "eval-every"}) {
+    EXPECT_THAT(help, Not(HasSubstr(std::string("--") + name + " "))) << name;
+    expect_error(compare({std::string("--") + name, "1"}), 2, std::string("--") + name + ": ");
+  }
+  EXPECT_THAT(help, Not(HasSubstr("--strategy ")));
+  expect_error(compare({"--strategy", "sync"}), 2, "--strategies");
+  put_contents(folder_ / "c.toml", "resume = \"" + (folder_ / "data") + "\"\n");
+  expect_error(compare({"--config", folder_ / "c.toml"}), 2, "is not a run directory");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(Compare, WrongNumbersAreRefusedInWords) {
+  expect_error(compare({"--seeds", "0"}), 2,
+               "--seeds: '0' is not valid; a whole number, 1 .. 1000, is needed");
+  expect_error(compare({"--evaluations-per-epoch", "x"}), 2, "a whole number, 1 .. 1000");
+  expect_error(compare({"--tune", "momentum"}), 2, "only lr can be tuned");
 }
 
 TEST_F(Compare, ADivergingStrategyIsShownAsSuch) {

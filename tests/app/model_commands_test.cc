@@ -3,17 +3,9 @@
 #include <sstream>
 
 #include "tests/app/command.h"
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace evener {
 namespace {
-
-using nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -101,6 +93,49 @@ TEST_F(ModelCommands, InfoDescribesDataModelsAndRuns) {
   EXPECT_EQ(run_info.at("end").at("ended"), "epochs");
   EXPECT_THAT(run({"info", folder_ / "run"}).out,
               AllOf(HasSubstr("last evaluation"), HasSubstr("ended")));
+}
+
+TEST_F(ModelCommands, InfoSaysWhoTrainedARunAndHow) {
+  trained({"--devices", "cpu:1,cpu:1", "--emulate", "1=x0.5", "--strategy", "elastic:period=5"});
+  const json info = json::parse(run({"info", folder_ / "run", "--json"}).out);
+  EXPECT_EQ(info.at("devices"), (json{"cpu:1", "cpu:1 (emulated x0.5)"}));
+  EXPECT_EQ(info.at("emulate"), "1=x0.5");
+  EXPECT_EQ(info.at("strategy"), "elastic:period=5");
+  EXPECT_EQ(info.at("virtual_time"), false);
+  const std::string text = run({"info", folder_ / "run"}).out;
+  EXPECT_THAT(text, AllOf(HasSubstr("\ndevices             cpu:1 + cpu:1 (emulated x0.5)\n"),
+                          HasSubstr("\nslowed down         1=x0.5\n"),
+                          HasSubstr("\nstrategy            elastic:period=5\n"),
+                          HasSubstr("\ntime                real\n")));
+  EXPECT_THAT(text, Not(testing::ContainsRegex("[.]0*[1-9][0-9]{4}")))
+      << "digits that nobody reads";
+}
+
+TEST_F(ModelCommands, InfoTellsASimulation) {
+  ASSERT_EQ(run({"simulate", EVENER_SOURCE_DIR "/docs/examples/cluster.toml", folder_.path(),
+                 "--epochs", "1", "-o", folder_ / "run", "--strategy", "sync"})
+                .code,
+            0);
+  EXPECT_THAT(run({"info", folder_ / "run"}).out,
+              AllOf(HasSubstr("\ndevices             fast card + older card + host\n"),
+                    HasSubstr("\ntime                virtual, of simulated devices\n"),
+                    Not(HasSubstr("slowed down"))));
+  EXPECT_EQ(json::parse(run({"info", folder_ / "run", "--json"}).out).at("virtual_time"), true);
+}
+
+TEST_F(ModelCommands, InfoOfAFolderShowsBothSets) {
+  const Outcome outcome = run({"info", folder_.path()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("train.txt\n\nrows       100\n"),
+                    HasSubstr("\n\n" + (folder_ / "test.txt") + "\n\nrows       40\n")));
+  const json both = json::parse(run({"info", folder_.path(), "--json"}).out);
+  EXPECT_EQ(both.at("train").at("rows"), 100);
+  EXPECT_EQ(both.at("test").at("rows"), 40);
+  std::filesystem::remove(folder_ / "test.txt");
+  EXPECT_THAT(run({"info", folder_.path()}).out, Not(HasSubstr("test.txt")));
+  std::filesystem::create_directory(folder_ / "empty");
+  expect_error({"info", folder_ / "empty"}, 2, "nor a folder of data (no train.* or test.*)");
 }
 
 TEST_F(ModelCommands, ConvertGoesToTheCacheFormatAndBack) {

@@ -3,21 +3,11 @@
 #include <sstream>
 
 #include "tests/app/command.h"
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "evener/policy/catalogue.h"
 
 namespace evener {
 namespace {
-
-using nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 
 class Strategies : public CommandTest {};
 
@@ -211,6 +201,20 @@ TEST_F(SeveralDevices, DivergenceStopsWithTheReasonAndLeavesNoModel) {
   }
 }
 
+TEST_F(SeveralDevices, OneRowAStepOnALargeModelGivesAHint) {
+  const auto hogwild = [&](const std::string& name, const std::string& strategy,
+                           const std::string& hidden) {
+    return run(training(name, {"--devices", "cpu:1,cpu:1", "--strategy", strategy, "--optimizer",
+                               "sgd", "--hidden", hidden, "--epochs", "1"}))
+        .err;
+  };
+  EXPECT_THAT(hogwild("a", "hogwild", "4000"), HasSubstr("\nhint: CPU threads step on one row at a "
+                                                         "time, which is slow on "));
+  EXPECT_THAT(hogwild("b", "hogbatch", "4000"), HasSubstr("faster: hogbatch:cpu-batch=32, "));
+  EXPECT_THAT(hogwild("c", "hogbatch", "8"), Not(HasSubstr("hint: ")));
+  EXPECT_THAT(hogwild("d", "hogbatch:cpu-batch=32", "4000"), Not(HasSubstr("hint: ")));
+}
+
 class Simulate : public CommandTest {
  protected:
   Simulate() {
@@ -266,6 +270,9 @@ TEST_F(Simulate, NamesTheDevicesOfTheFile) {
 TEST_F(Simulate, RealDevicesAndBadFilesAreRefused) {
   expect_error(simulation("run", {"--devices", "cpu:1"}), 2, "--devices: a simulation has the ");
   expect_error(simulation("run", {"--emulate", "0=x0.5"}), 2, "--emulate: a simulation has the ");
+  EXPECT_THAT(run({"simulate", "--help"}).out,
+              AllOf(Not(HasSubstr("--devices")), Not(HasSubstr("--emulate")),
+                    Not(HasSubstr("--memory-limit"))));
   expect_error({"simulate", folder_ / "none.toml", folder_ / "data"}, 2,
                "there is no such cluster file");
   put_contents(folder_ / "c.toml", "[[device]]\nkind = \"gpu\"\n");

@@ -1,22 +1,13 @@
 // Training by the command: what it leaves, what it prints, and what a signal does.
 #include <filesystem>
+#include <map>
 
 #include "tests/app/command.h"
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "evener/run/config.h"
 
 namespace evener {
 namespace {
-
-using nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 
 class TrainCommand : public CommandTest {
  protected:
@@ -55,6 +46,15 @@ TEST_F(TrainCommand, LeavesARunDirectory) {
               testing::IsSupersetOf({"best.safetensors", "last.safetensors", "checkpoints",
                                      "config.toml", "log.txt", "metrics.jsonl", "tensorboard"}));
   EXPECT_THAT(contents_of(folder_ / "run/log.txt"), HasSubstr("epoch 5/5"));
+}
+
+TEST_F(TrainCommand, OneIsSingularAndHeldOutRowsAreNoTestSet) {
+  const Outcome outcome = run({"train", folder_ / "train.txt", "--validation-share", "0.2", "-o",
+                               folder_ / "run", "--epochs", "1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("finished after 1 epoch, 1 step, "));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr(" (validation "), Not(HasSubstr("(test "))));
+  EXPECT_THAT(run(training("tested")).err, HasSubstr(" (test "));
 }
 
 TEST_F(TrainCommand, QuietAndJsonAreForMachines) {
@@ -98,6 +98,42 @@ TEST_F(TrainCommand, InterruptedAndResumedIsTheSameRun) {
 
 TEST_F(TrainCommand, TerminatedAndResumedIsTheSameRun) {
   expect_exact_resume(SIGTERM);
+}
+
+TEST_F(TrainCommand, AFinishedRunHasNothingToResume) {
+  const auto files = [this] {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "run")) {
+      const std::string path = entry.path().string();
+      if (entry.is_regular_file() && !path.ends_with(".lock")) all[path] = contents_of(path);
+    }
+    return all;
+  };
+  ASSERT_EQ(run(training("run")).code, 0);
+  const auto before = files();
+  const Outcome again = run({"train", "--resume", folder_ / "run"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out,
+              AllOf(HasSubstr("already complete: all 5 epochs are done"),
+                    HasSubstr("evener train --resume " + (folder_ / "run") + " --epochs 10\n")));
+  const json result = json::parse(run({"train", "--resume", folder_ / "run", "--json"}).out);
+  EXPECT_EQ(result.at("was_complete"), true);
+  EXPECT_EQ(result.at("epochs"), 5);
+  EXPECT_TRUE(result.at("metrics").contains("p@1"));
+  EXPECT_EQ(files(), before);
+  expect_error({"train", "--resume", folder_ / "run", "--epochs", "3"}, 2,
+               "--epochs 3: the run has already done 5 epochs");
+  // What it says how to go on does go on.
+  EXPECT_THAT(run({"train", "--resume", folder_ / "run", "--epochs", "6"}).out,
+              HasSubstr("finished after 6 epochs"));
+}
+
+TEST_F(TrainCommand, ARunThatStoppedEarlyIsComplete) {
+  ASSERT_EQ(run(training("run", {"--early-stop", "p@1", "--patience", "1", "--epochs", "50"})).code,
+            0);
+  EXPECT_THAT(
+      run({"train", "--resume", folder_ / "run"}).out,
+      AllOf(HasSubstr("already complete: it stopped early, after "), HasSubstr(" --patience 2\n")));
 }
 
 TEST_F(TrainCommand, TheExitCodeOfASignalDoesNotNeedAReader) {

@@ -4,17 +4,12 @@
 #include <sstream>
 
 #include "tests/app/command.h"
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/run/terminal.h"
+
+#include "evener/run/text_width.h"
 
 namespace evener {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 
 class Usage : public CommandTest {};
 
@@ -38,10 +33,44 @@ TEST_F(Usage, HelpAndVersion) {
 }
 
 TEST_F(Usage, HelpFitsTheTerminal) {
-  for (const char* command : {"train", "strategies", "simulate"}) {
+  for (const char* command : {"train", "strategies", "simulate", "compare"}) {
     std::istringstream lines(run({command, "--help"}).out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
   }
+}
+
+TEST_F(Usage, ResultsFitANarrowTerminal) {
+  Terminal user;
+  if (user.stream() == nullptr) GTEST_SKIP() << "no pseudo-terminals here";
+  user.resize(40);
+  ASSERT_EQ(run(training("run")).code, 0);
+  const std::string in_a_pipe = run({"strategies"}).out;
+  EXPECT_THAT(in_a_pipe, testing::ContainsRegex("[^\n]{80}"));
+  const std::vector<std::vector<std::string>> commands{{"strategies"},
+                                                       {"info", folder_ / "train.txt"},
+                                                       {"train", "--resume", folder_ / "run"},
+                                                       {"info", "--help"}};
+  for (const auto& arguments : commands) {
+    EXPECT_EQ(run(arguments, user.path()).code, 0);
+    std::istringstream lines(user.received());
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_THAT(line, Not(testing::EndsWith(" \r")));
+      if (line.find(folder_.path()) != std::string::npos) continue;  // paths stay whole
+      EXPECT_LE(display_columns(line), 40U) << line;
+    }
+  }
+}
+
+TEST_F(Usage, HelpIsInThePeoplesWords) {
+  for (const char* command : {"train", "test", "predict", "devices", "strategies", "compare",
+                              "profile", "simulate", "dataset", "convert", "info", "options"}) {
+    EXPECT_THAT(run({command, "--help"}).out,
+                AllOf(Not(HasSubstr("INT")), Not(HasSubstr("TEXT")), Not(HasSubstr("FLOAT")),
+                      Not(HasSubstr(":{")), Not(HasSubstr(" in ["))))
+        << command;
+  }
+  EXPECT_THAT(run({"compare", "--help"}).out,
+              AllOf(HasSubstr("\n  --seeds N "), HasSubstr("\n  --tune lr ")));
 }
 
 TEST_F(Usage, UnknownNamesGiveTheNearest) {

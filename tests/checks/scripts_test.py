@@ -3,6 +3,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -37,7 +38,7 @@ class Machine:
         self.root = pathlib.Path(folder.name)
         self.bin = self.root / "bin"
         self.bin.mkdir()
-        for tool in ("bash", "env", "grep", "mkdir", "tail", "awk", "cat"):
+        for tool in ("bash", "env", "grep", "mkdir", "tail", "tr", "cut", "sleep", "awk", "cat"):
             (self.bin / tool).symlink_to(shutil.which(tool))
         for name, body in commands.items():
             command = self.bin / name.replace("_", "-")
@@ -108,6 +109,20 @@ class StageTest(unittest.TestCase):
         done = Machine(self).run("hello() { echo details; }\nstage 'say hello' hello hello\ncat build/log/hello.log")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^ 1  say hello +\d+\.\d s\ndetails\n$")
+
+    def test_a_long_stage_shows_signs_of_life_in_a_pipe(self):
+        done = Machine(self).run("stage_seconds=0.1\nwork() { echo '[1/9] building'; sleep 0.5; }\nstage work work work")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertGreaterEqual(len(lines), 2)
+        self.assertRegex(lines[0], r"^    work +\d+ s  \[1/9\] building$")
+        self.assertRegex(lines[-1], r"^ 1  work +\d+\.\d s$")
+
+    def test_the_pipe_ends_with_the_script(self):
+        start = time.monotonic()
+        done = Machine(self).run("stage_seconds=30\nstage work work sleep 0.2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(time.monotonic() - start, 10)
 
     def test_a_failing_command_inside_a_stage_ends_everything_and_shows_the_log(self):
         done = Machine(self).run("work() { echo before; false; echo after; }\nstage work work work\necho next")

@@ -157,7 +157,7 @@ TEST(Multilabel, LongTokensAreCutInMessages) {
 
 TEST(Multilabel, HeadersAreChecked) {
   EXPECT_EQ(error_of("3 5 5\n1 0:1\n2 0:1\n"), "f:1: the header promises 3 rows, but 2 follow");
-  EXPECT_EQ(error_of("1 5 5\n1 0:1\n2 0:1\n"), "f:1: the header promises 1 rows, but 2 follow");
+  EXPECT_EQ(error_of("1 5 5\n1 0:1\n2 0:1\n"), "f:1: the header promises 1 row, but 2 follow");
   EXPECT_THAT(error_of("2 5 5\n1 4:1\n1 5:1\n"),
               StartsWith("f:3: feature index 5 is too large: the header has only 5"));
   EXPECT_THAT(error_of("2 5 5\n1 4:1\n5 0:1\n"), StartsWith("f:3: label 5 is too large"));

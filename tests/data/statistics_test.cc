@@ -115,7 +115,7 @@ TEST(Describe, DrawsBars) {
 
 TEST(Describe, ShowsWhatIsMissingOnlyIfItIs) {
   Statistics s = statistics_of(example());
-  EXPECT_THAT(describe(s, true, 80), HasSubstr("no label   1 rows\n"));
+  EXPECT_THAT(describe(s, true, 80), HasSubstr("no label   1 row\n"));
   EXPECT_THAT(describe(s, true, 80), HasSubstr("features   10 (9 used)\n"));
   s.rows_without_label = 0;
   EXPECT_THAT(describe(s, true, 80), Not(HasSubstr("no label")));
@@ -127,11 +127,11 @@ TEST(Describe, IsNeverWiderThanAllowed) {
   s.rows_per_label = {1, 4'000'000'000, 123456.5, 1234567.8, {}};
   for (std::uint64_t i = 0; i < 33; ++i) s.rows_per_label.bins.push_back(i * i);
   s.labels_per_row = s.features_per_row = s.rows_per_label;
-  for (const int width : {0, 60, 61, 80, 200}) {
+  for (const int width : {0, 40, 41, 60, 80, 200}) {
     const std::string text = describe(s, true, width);
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-      EXPECT_LE(line.size(), static_cast<std::size_t>(std::max(width, 60))) << line;
+      EXPECT_LE(line.size(), static_cast<std::size_t>(std::max(width, 40))) << line;
     }
     EXPECT_THAT(text, HasSubstr("4,000,000,000"));
   }

@@ -13,6 +13,7 @@
 namespace evener {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -155,6 +156,70 @@ TEST(ComparisonHtml, HasARowForEachStrategyAndMarksTheRecommended) {
   EXPECT_EQ(count_of(page, "<td>9 : 1</td>"), 2U);
   EXPECT_EQ(count_of(page, "<td>25.0 %</td>"), 0U);
   EXPECT_EQ(count_of(page, "<td>20.0 %</td>"), 2U) << "the slow worker's waiting";
+}
+
+TEST(ComparisonText, IsATableWhereThereIsRoomAndAListElsewhere) {
+  const Comparison comparison = typical();
+  EXPECT_THAT(comparison_text(comparison, 80),
+              AllOf(HasSubstr("\nstrategy  time to target  reached  final P@1  rows/s     lr\n"),
+                    HasSubstr("\nsync               10.00      3/3      79.46     500  0.125\n")));
+  EXPECT_EQ(comparison_text(comparison), comparison_text(comparison, 80));
+  EXPECT_THAT(comparison_text(comparison, 40),
+              HasSubstr("\nsync\n  time to target  10.00\n  reached         3/3\n"));
+}
+
+TEST(Verdict, IsSureWhereTheTimesLieApart) {
+  const Comparison comparison = typical();
+  const Verdict verdict = comparison.verdict();
+  ASSERT_NE(verdict.best, nullptr);
+  ASSERT_NE(verdict.next, nullptr);
+  EXPECT_EQ(verdict.best->strategy, "adaptive");
+  EXPECT_EQ(verdict.next->strategy, "sync");
+  EXPECT_TRUE(verdict.by_time);
+  EXPECT_FALSE(verdict.too_close);
+  EXPECT_THAT(comparison_text(comparison), HasSubstr("recommended here: --strategy adaptive\n"));
+  EXPECT_THAT(comparison_json(comparison), HasSubstr("\"recommended\": \"adaptive\""));
+  EXPECT_THAT(comparison_json(comparison), HasSubstr("\"too_close_to_call\": []"));
+}
+
+TEST(Verdict, IsTooCloseToCallWhereTheTimesOverlap) {
+  Comparison comparison = typical();
+  comparison.strategies[1].runs[2] = run_of(3, 0.4, comparison.target);  // slower than sync
+  const Verdict verdict = comparison.verdict();
+  EXPECT_EQ(verdict.best->strategy, "adaptive");
+  EXPECT_TRUE(verdict.too_close);
+  EXPECT_THAT(comparison_text(comparison),
+              AllOf(HasSubstr("\ntoo close to call: the times of adaptive and sync overlap"),
+                    Not(HasSubstr("recommended"))));
+  EXPECT_THAT(comparison_json(comparison),
+              AllOf(HasSubstr("\"recommended\": null"), HasSubstr("\"too_close_to_call\": [\n")));
+  const std::string page = comparison_html(comparison);
+  expect_sound(page);
+  EXPECT_THAT(page, AllOf(HasSubstr("<strong>Too close to call</strong>: the times of"),
+                          Not(HasSubstr("recommended")), Not(HasSubstr("<p>Use"))));
+  EXPECT_EQ(count_of(page, "class=\"badge\">too close to call"), 2U);
+}
+
+TEST(Verdict, GoesByQualityWhereNobodyReachedTheTarget) {
+  Comparison comparison = typical();
+  never_reach(comparison);
+  EXPECT_TRUE(comparison.verdict().too_close) << "they end alike";
+  for (ComparedRun& run : comparison.strategies[0].runs) run.final_quality = 0.9;
+  EXPECT_EQ(comparison.verdict().best->strategy, "sync");
+  EXPECT_FALSE(comparison.verdict().by_time);
+  EXPECT_FALSE(comparison.verdict().too_close);
+  comparison.larger_is_better = false;
+  EXPECT_EQ(comparison.verdict().best->strategy, "adaptive");
+}
+
+TEST(Verdict, NeedsAResult) {
+  Comparison comparison = typical();
+  comparison.strategies[0].runs.clear();
+  EXPECT_EQ(comparison.verdict().next, nullptr);
+  EXPECT_FALSE(comparison.verdict().too_close);
+  comparison.strategies[1].runs.clear();
+  EXPECT_EQ(comparison.verdict().best, nullptr);
+  EXPECT_EQ(Comparison{}.verdict().best, nullptr);
 }
 
 TEST(ComparisonHtml, DrawsEveryRunAndTheTarget) {

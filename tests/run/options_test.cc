@@ -177,6 +177,21 @@ TEST_F(Config, ResumedOptionsComeBeforeTheOthers) {
               HasSubstr("is not a run directory"));
 }
 
+TEST(StrategyOptions, SayWhatEachStrategyMakesOfThem) {
+  const OptionInfo& pull = find_train_option("pull");
+  EXPECT_THAT(pull.help, HasSubstr("of elastic: "));
+  EXPECT_THAT(pull.help, HasSubstr("auto: 0.9 / devices. Of sma: "));
+  EXPECT_THAT(pull.help, HasSubstr("auto: 1 / devices"));
+  EXPECT_EQ(pull.default_text, "auto");
+  const OptionInfo& scaling = find_train_option("rate-scaling");
+  EXPECT_EQ(scaling.default_text, "off (hogbatch, adaptive-hogbatch); on (adaptive-sgd)");
+  EXPECT_EQ(scaling.range,
+            "off, sqrt, linear (hogbatch, adaptive-hogbatch); on, off (adaptive-sgd)");
+  EXPECT_EQ(find_train_option("cpu-batch").default_text, "1");
+  // What was not given stays the strategy's own.
+  EXPECT_EQ(pull.get(TrainOptions{}), "");
+}
+
 TEST(OptionsDocs, AreCurrent) {
   std::ifstream file(EVENER_SOURCE_DIR "/docs/options.md");
   const std::string text((std::istreambuf_iterator<char>(file)), {});

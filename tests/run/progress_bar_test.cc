@@ -1,17 +1,17 @@
 #include "evener/run/progress_bar.h"
 
-#include <cstdlib>
+#include <algorithm>
+#include <cmath>
+#include <sstream>
 #include <string>
 #include <vector>
 
-#include "support.h"
-#include <fcntl.h>
+#include "tests/run/support.h"
+#include "tests/run/terminal.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <unistd.h>
+
+#include "evener/run/text_width.h"
 
 namespace evener {
 namespace {
@@ -144,41 +144,6 @@ TEST(ProgressBar, WritesNothingButWholeLinesIntoAPipe) {
   EXPECT_EQ(contents_of(folder / "out"), "epoch 1\nepoch 2\n");
 }
 
-/// A terminal of our own, to see what a user's would receive.
-class Terminal {
- public:
-  Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
-    if (master_ < 0 || grantpt(master_) != 0 || unlockpt(master_) != 0) return;
-    stream_ = std::fopen(ptsname(master_), "w");
-  }
-  Terminal(const Terminal&) = delete;
-  Terminal& operator=(const Terminal&) = delete;
-  ~Terminal() {
-    if (stream_ != nullptr) std::fclose(stream_);
-    close(master_);
-  }
-  std::FILE* stream() { return stream_; }
-  void resize(unsigned short columns) {
-    winsize size{24, columns, 0, 0};
-    ASSERT_EQ(ioctl(master_, TIOCSWINSZ, &size), 0);
-  }
-  std::string received() {
-    std::string text;
-    pollfd waiting{master_, POLLIN, 0};
-    while (poll(&waiting, 1, 0) > 0) {
-      std::array<char, 4096> block{};
-      const ssize_t n = read(master_, block.data(), block.size());
-      if (n <= 0) break;
-      text.append(block.data(), static_cast<std::size_t>(n));
-    }
-    return text;
-  }
-
- private:
-  int master_;
-  std::FILE* stream_ = nullptr;
-};
-
 TEST(ProgressBar, RedrawsInPlaceOnATerminal) {
   Terminal user;
   if (user.stream() == nullptr) GTEST_SKIP() << "no pseudo-terminals here";
@@ -206,6 +171,44 @@ TEST(ProgressBar, RedrawsInPlaceOnATerminal) {
   EXPECT_EQ(user.received(), "\r\x1b[K");
   bar.clear();
   EXPECT_EQ(user.received(), "");
+}
+
+TEST(Wrapped, LeavesWhatFits) {
+  EXPECT_EQ(wrapped("", 10), "");
+  EXPECT_EQ(wrapped("a  b\n\n c\n", 4), "a  b\n\n c\n");
+  EXPECT_EQ(wrapped("größe 漢", 8), "größe 漢");
+}
+
+TEST(Wrapped, GoesOnBelowTheSecondColumn) {
+  EXPECT_EQ(wrapped("speed  one two three\nend", 14), "speed  one two\n       three\nend");
+  EXPECT_EQ(wrapped("one two three", 8), "one two\nthree");
+  EXPECT_EQ(wrapped("    one two", 8), "    one\n    two");
+  EXPECT_EQ(wrapped("a very long first column  x", 12), "a very long\nfirst column\nx");
+  EXPECT_EQ(wrapped("busy 50 %", 8), "busy\n50 %");
+}
+
+TEST(Wrapped, BreaksLongWordsBetweenTheirParts) {
+  EXPECT_EQ(wrapped("sgd:gamma=0:beta=1", 12), "sgd:gamma=0:\nbeta=1");
+  EXPECT_EQ(wrapped("x  sgd:gamma=0:beta=1", 12), "x  sgd:\n   gamma=0:\n   beta=1");
+  EXPECT_EQ(wrapped("unbreakable words", 5), "unbreakable\nwords");
+}
+
+TEST(Wrapped, IsNeverWiderWhereWordsAllowIt) {
+  const std::string text = "epoch 1/2  loss 16.3647 (test 16.4548)  P@1 15.25  P@3 11.50  0s";
+  for (std::size_t width = 20; width < 80; ++width) {
+    std::istringstream lines(wrapped(text, width));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << line;
+  }
+}
+
+TEST(ProgressBar, WrapsLinesForANarrowTerminal) {
+  Terminal user;
+  if (user.stream() == nullptr) GTEST_SKIP() << "no pseudo-terminals here";
+  user.resize(30);
+  ProgressBar bar(user.stream());
+  bar.print("epoch 1/2  loss 16.3647  P@1 15.25");
+  EXPECT_EQ(user.received(), "epoch 1/2  loss 16.3647\r\n           P@1 15.25\r\n")
+      << "names stay with their values";
 }
 
 TEST(ProgressBar, ObeysADumbTerminal) {

@@ -125,6 +125,21 @@ TEST_F(Resume, AFinishedRunStaysAsItIs) {
   EXPECT_EQ(model("run", "best"), best);
 }
 
+TEST_F(Resume, ARunCutOffAfterItsLastEpochIsBroughtToItsEnd) {
+  const TrainResult first = run("run");
+  const std::string last = model("run", "last");
+  std::filesystem::remove(folder_ / "run/metrics.jsonl");  // where it says that it has ended
+  std::filesystem::remove(folder_ / "run/last.safetensors");
+  const TrainResult again = resume("run");
+  EXPECT_FALSE(again.was_complete);
+  EXPECT_EQ(again.metrics, first.metrics);
+  EXPECT_EQ(model("run", "last"), last);
+  EXPECT_TRUE(resume("run").was_complete);
+  std::filesystem::remove(folder_ / "run/last.safetensors");
+  EXPECT_FALSE(resume("run").was_complete) << "there is a model to write";
+  EXPECT_EQ(model("run", "last"), last);
+}
+
 TEST_F(Resume, RefusesWhatWouldBeAnotherRun) {
   run("run", 5);
   const TrainOptions before = options_;
