@@ -23,7 +23,9 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
           },
           "format of the data: " + find_train_option("format").range + " (auto)")
       ->type_name("WORD");
-  command.add_option("--devices", options.device, "auto, cpu, cpu:T for T threads, or opencl:P.D (auto)")
+  command
+      .add_option("--devices", options.device,
+                  "auto, cpu, cpu:T for T threads, or opencl:P.D (auto)")
       ->type_name("WORD");
   command.add_flag("--no-cache", options.no_cache, "do not keep a binary copy of the data");
   command.add_flag("--json", options.json, "print JSON");

@@ -18,7 +18,7 @@ namespace evener {
 /// What surrounds a run and is not part of it: two runs with the same options in different
 /// surroundings give the same model.
 struct RunContext {
-  std::string cache_directory;           // where --cache-dir names none; empty: no cache
+  std::string cache_directory;  // where --cache-dir names none; empty: no cache
   DeviceSurroundings devices;
   ReporterOptions reporter;
   /// Called when the first step is about to be done: only from then on is there anything that an
