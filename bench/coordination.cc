@@ -1,5 +1,6 @@
 // What the coordinator and its messages cost: the same small steps on a replica directly and
-// through the wall-clock runtime, in turns. Merges are not counted.
+// through the wall-clock runtime, in turns; and, free of the machine's noise, the time of steps
+// that compute nothing. Merges are not counted.
 //   build/release/bench/coordination [FILE]
 #include <algorithm>
 #include <cstdio>
@@ -79,6 +80,56 @@ double coordinated(Engine& engine, Position& position) {
   return seconds;
 }
 
+/// Does nothing at once: what is left of a step's time is coordination.
+class IdleReplica final : public Replica {
+ public:
+  explicit IdleReplica(std::size_t size) : values_(size) {}
+  double step(const Batch&, const Step&, const NextStep*) override { return 1; }
+  void predict(const Batch&, Predictions&) override {}
+  int vectors() const override { return 1; }
+  FloatBuffer take(int) override { return std::move(values_); }
+  void give(int, FloatBuffer values) override { values_ = std::move(values); }
+
+ private:
+  FloatBuffer values_;
+};
+
+class IdleDevice final : public Device {
+ public:
+  std::string name() const override { return "idle"; }
+  std::unique_ptr<Replica> make_replica(const Network& network, const Training&) override {
+    return std::make_unique<IdleReplica>(layout_of(network).size);
+  }
+};
+
+EngineSetup setup_for(const Bench& bench, int workers) {
+  EngineSetup setup;
+  setup.network = bench.network;
+  setup.training = bench.training;
+  setup.plan = bench.plan;
+  setup.strategy =
+      parse_strategy(workers == 1 ? "sequential" : "adaptive-sgd:scaler=off:mega-batch=1000000");
+  setup.batch = bench.batch;
+  return setup;
+}
+
+/// Seconds of a step that computes nothing, by one worker: the median of several epochs.
+double idle_step(const Bench& bench, int workers) {
+  EngineSetup setup = setup_for(bench, workers);
+  for (int i = 0; i < workers; ++i) setup.devices.push_back(std::make_unique<IdleDevice>());
+  Engine engine(std::move(setup));
+  engine.models().give(0, FloatBuffer(layout_of(bench.network).size));
+  Position position;
+  std::vector<double> seconds;
+  double merges = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    seconds.push_back(coordinated(engine, position) + merges);
+    merges = engine.timeline().merge_seconds();
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[kRounds / 2] * static_cast<double>(bench.batch) / kRows;
+}
+
 void run(const std::string& path, std::size_t batch, int workers) {
   Bench bench;
   bench.batch = batch;
@@ -92,13 +143,7 @@ void run(const std::string& path, std::size_t batch, int workers) {
   bench.plan.rows = bench.some;
 
   Direct direct(bench, workers);
-  EngineSetup setup;
-  setup.network = bench.network;
-  setup.training = bench.training;
-  setup.plan = bench.plan;
-  setup.strategy =
-      parse_strategy(workers == 1 ? "sequential" : "adaptive-sgd:scaler=off:mega-batch=1000000");
-  setup.batch = batch;
+  EngineSetup setup = setup_for(bench, workers);
   for (int i = 0; i < workers; ++i) setup.devices.push_back(make_device("cpu:1"));
   Engine engine(std::move(setup));
   bench.give_start([&](int v, FloatBuffer values) { engine.models().give(v, std::move(values)); });
@@ -124,6 +169,9 @@ void run(const std::string& path, std::size_t batch, int workers) {
       "rounds; fastest %+.2f %%)\n",
       workers, workers == 1 ? "" : "s", batch, a * 1e3, b * 1e3, 100 * (b / a - 1), kRounds,
       100 * (together.front() / alone.front() - 1));
+  const double idle = idle_step(bench, workers);
+  std::printf("  a step that computes nothing: %.1f us, %.2f %% of a real one\n", idle * 1e6,
+              100 * idle / a);
 }
 
 }  // namespace

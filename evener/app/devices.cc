@@ -6,29 +6,86 @@
 
 #include "evener/app/commands.h"
 #include "evener/app/output.h"
-#include "evener/core/counted.h"
 #include "evener/device/cpu/cpu_device.h"
+#include "evener/device/cuda/probe.h"
+#include "evener/device/opencl/list.h"
 
 namespace evener {
 
 namespace {
 
-void run(bool json) {
+using Json = nlohmann::ordered_json;
+
+Json cpu() {
   const int cores = cpu::available_cores();
   const double one = cpu::measure_peak(1) / 1e9;
   const double all = cores == 1 ? one : cpu::measure_peak(cores) / 1e9;
-  if (json) {
-    const nlohmann::ordered_json device{{"name", "cpu"},
-                                        {"description", cpu::cpu_description()},
-                                        {"cores", cores},
-                                        {"gflops", all},
-                                        {"gflops_one_core", one}};
-    print(nlohmann::ordered_json::array({device}).dump() + "\n");
-    return;
+  return {{"name", "cpu"},  {"description", cpu::cpu_description()},
+          {"usable", true}, {"cores", cores},
+          {"gflops", all},  {"gflops_one_core", one}};
+}
+
+Json opencl_device(const opencl::Listed& listed) {
+  Json device{{"name", opencl::to_string(listed.place)},
+              {"description", listed.description},
+              {"usable", listed.usable},
+              {"compute_units", listed.compute_units},
+              {"memory_bytes", listed.memory},
+              {"same_cores_as_cpu", listed.processor}};
+  if (!listed.usable) device["why_not"] = listed.why_not;
+  return device;
+}
+
+Json not_usable(const char* name, const std::string& why) {
+  return {{"name", name}, {"usable", false}, {"why_not", why}};
+}
+
+Json all_devices() {
+  Json devices = Json::array({cpu()});
+  const auto listed = opencl::list();
+  for (const auto& device : listed) devices.push_back(opencl_device(device));
+  if (listed.empty()) {
+    devices.push_back(not_usable("opencl", "no OpenCL runtime is installed, or it has no device"));
   }
-  print_text(fmt::format("{:<8}{}\n{:<8}{}, {:.0f} GFLOP/s measured ({:.0f} on one core)\n", "cpu",
-                         cpu::cpu_description(), "",
-                         counted(static_cast<std::uint64_t>(cores), "core"), all, one));
+  const cuda::Probe probe = cuda::probe();
+  for (const auto& device : probe.cards) {
+    devices.push_back({{"name", device.name},
+                       {"description", device.description},
+                       {"usable", true},
+                       {"memory_bytes", device.memory}});
+  }
+  if (probe.cards.empty()) devices.push_back(not_usable("cuda", probe.why_not));
+  return devices;
+}
+
+std::string text_of(const Json& device) {
+  const auto name = device["name"].get<std::string>();
+  const std::string description = device.value("description", "");
+  if (!device["usable"]) {
+    return fmt::format("{:<12}{}not usable: {}\n", name,
+                       description.empty() ? "" : description + ", ",
+                       device["why_not"].get<std::string>());
+  }
+  std::string text = fmt::format("{:<12}{}\n", name, description);
+  if (name == "cpu") {
+    const int cores = device["cores"];
+    return text + fmt::format("{:<12}{} {}, {:.0f} GFLOP/s measured ({:.0f} on one core)\n", "",
+                              cores, cores == 1 ? "core" : "cores", device["gflops"].get<double>(),
+                              device["gflops_one_core"].get<double>());
+  }
+  std::string facts =
+      fmt::format("{:.1f} GB of memory", device["memory_bytes"].get<double>() / 1e9);
+  if (device.contains("compute_units")) {
+    facts = fmt::format("{} compute units, {}", device["compute_units"].get<unsigned>(), facts);
+  }
+  if (device.value("same_cores_as_cpu", false)) facts += "; the same cores as cpu";
+  return text + fmt::format("{:<12}{}\n", "", facts);
+}
+
+void run(bool json) {
+  const Json devices = all_devices();
+  if (json) return print(devices.dump() + "\n");
+  for (const auto& device : devices) print(text_of(device));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "evener/core/error.h"
 #include "evener/device/cpu/cpu_device.h"
+#include "evener/device/cuda/probe.h"
 #include "evener/device/device.h"
 #include "evener/device/opencl/list.h"
 #include "evener/device/opencl/opencl_device.h"
@@ -24,9 +25,10 @@ std::unique_ptr<Device> make_device(const std::string& name, const DeviceOptions
   if (name.starts_with("opencl")) {
     return opencl::make_opencl_device(opencl::parse_place(name), options);
   }
+  if (name.starts_with("cuda")) return cuda::make_cuda_device(name, options);
   throw UsageError("unknown device '" + name +
                    "'; valid: cpu, cpu:T (T threads), opencl:P.D (platform, device), opencl:P.D.S "
-                   "(one compute unit of it); `evener devices` shows what is here");
+                   "(one compute unit of it), cuda:N; `evener devices` shows what is here");
 }
 
 }  // namespace evener
