@@ -50,7 +50,11 @@ class OpenClReplica final : public Replica {
     try {
       return work();
     } catch (const cl::Error& error) {
+      session_.drain();
       fail(session_.context->name, what, error);
+    } catch (...) {
+      session_.drain();
+      throw;
     }
   }
 
