@@ -103,6 +103,8 @@ void apply_gradient(const Network& network, const Training& training, const Step
 struct DeviceOptions {
   std::size_t memory_limit = 0;  // bytes of a device's own memory that may be used; 0: all of it
   std::string cache_directory;   // for compiled kernels; empty: none are kept
+  /// For tests where there is no card: an OpenCL processor gets a card's layouts and tiles.
+  bool as_card = false;
 };
 
 /// "cpu" (all cores), "cpu:T", "opencl:P.D", "opencl:P.D.S". UsageError names what is valid.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/device/random_data.h"
+#include "tests/sanitized.h"
 #include <gtest/gtest.h>
 
 #include "evener/device/cpu/cpu_device.h"
@@ -20,7 +21,7 @@ namespace evener {
 namespace {
 
 // Every device of this machine: the CPU with each of its instruction sets, every OpenCL device as a
-// whole, and two parts of it.
+// whole, two parts of it, and a processor with the layouts that cards get.
 std::vector<std::string> devices_here() {
   std::vector<std::string> names;
   for (const auto& name : cpu::instruction_sets()) names.push_back("cpu/" + name);
@@ -29,6 +30,7 @@ std::vector<std::string> devices_here() {
     const std::string whole = opencl::to_string(listed.place);
     names.push_back(whole);
     if (listed.processor && listed.compute_units > 1) {
+      names.push_back("card/" + whole);
       names.push_back(whole + ".0");
       names.push_back(whole + ".1");
     }
@@ -57,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, Conformance, testing::ValuesIn(devices_here())
 
 // Cases are drawn from fixed seeds: rounding can carry a unit over relu's edge in one of them and
 // not the other, so a test over fresh cases would fail once in a while without a fault.
-constexpr std::uint64_t kCases = 80;
+constexpr std::uint64_t kCases = kSanitized ? 20 : 80;
 
 struct Case {
   Network network;
@@ -116,8 +118,14 @@ double worst_difference(std::span<const float> a, std::span<const float> b) {
   return worst;
 }
 
+std::unique_ptr<Device> open_device(const std::string& name, std::size_t memory_limit = 0) {
+  const bool as_card = name.starts_with("card/");
+  return make_device(as_card ? name.substr(5) : name,
+                     {.memory_limit = memory_limit, .cache_directory = "", .as_card = as_card});
+}
+
 std::unique_ptr<Replica> make_replica(const Case& c, const std::string& device) {
-  if (!device.starts_with("cpu/")) return make_device(device)->make_replica(c.network, c.training);
+  if (!device.starts_with("cpu/")) return open_device(device)->make_replica(c.network, c.training);
   return cpu::make_cpu_device({.threads = c.threads, .keep_bytes = c.keep_bytes})
       ->make_replica(c.network, c.training);
 }
@@ -373,7 +381,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, Accelerator, testing::ValuesIn(accelerators_he
 
 TEST_P(Accelerator, AModelThatDoesNotFitIsRefusedInWords) {
   Network network{.features = 1000, .hidden = {64}, .labels = 5000};
-  const auto device = make_device(GetParam(), {.memory_limit = 1'000'000, .cache_directory = ""});
+  const auto device = open_device(GetParam(), 1'000'000);
   for (const auto& refused : {std::function<void()>([&] { device->most_rows(network, {}); }),
                               std::function<void()>([&] { device->make_replica(network, {}); })}) {
     try {
@@ -391,8 +399,7 @@ TEST_P(Accelerator, ALimitBoundsTheRowsOfABatchAndTheyFit) {
   const Training training;
   std::size_t before = 0;
   for (const std::size_t megabytes : {5, 8, 20}) {
-    const auto device =
-        make_device(GetParam(), {.memory_limit = megabytes * 1'000'000, .cache_directory = ""});
+    const auto device = open_device(GetParam(), megabytes * 1'000'000);
     const std::size_t most = device->most_rows(network, training);
     EXPECT_GT(most, before) << megabytes;
     before = most;
