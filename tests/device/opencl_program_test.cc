@@ -1,8 +1,10 @@
 // Kernels that were built are kept, and kernels that do not build are reported.
 #include <filesystem>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "evener/device/opencl/list.h"
 #include "evener/device/opencl/program.h"
@@ -32,7 +34,7 @@ class ProgramTest : public testing::Test {
   }
 
   std::shared_ptr<opencl::Context> context_;
-  fs::path folder_ = fs::path(testing::TempDir()) / "evener-kernels";
+  fs::path folder_ = fs::path(testing::TempDir()) / ("evener-kernels-" + std::to_string(getpid()));
 };
 
 TEST_F(ProgramTest, WhatDoesNotBuildIsReportedWithTheCompilersWords) {
