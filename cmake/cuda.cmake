@@ -18,17 +18,12 @@ find_package(CUDAToolkit REQUIRED)
 find_path(EVENER_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 find_library(EVENER_NCCL nccl HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/lib)
 
-set(plugin ${PROJECT_SOURCE_DIR}/evener/device/cuda/plugin)
-file(GLOB kernels CONFIGURE_DEPENDS ${plugin}/*.cu)
-file(GLOB sources CONFIGURE_DEPENDS ${plugin}/*.cc)
-if(NOT EVENER_NCCL_INCLUDE OR NOT EVENER_NCCL)
+evener_cuda_sources(sources kernels)
+if(EVENER_NCCL_INCLUDE AND EVENER_NCCL)
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/evener/device/cuda/plugin/merges.cc)
+else()
   message(STATUS "No NCCL: the CUDA plug-in is built without merges between cards")
-  list(REMOVE_ITEM sources ${plugin}/merges.cc)
 endif()
-# Of Evener's own code what the plug-in needs, compiled once more for a shared object.
-set(own core/buffer nn/network nn/training device/batch_image device/device device/footprint
-        device/label_results device/update_rule)
-list(TRANSFORM own REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/evener/\\1.cc")
 
 # nvcc knows other flags than the compiler of everything else.
 add_library(evener_cuda_kernels OBJECT ${kernels})
@@ -38,7 +33,7 @@ set_target_properties(evener_cuda_kernels PROPERTIES
                       CUDA_STANDARD 20 CUDA_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
                       CUDA_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY Static)
 
-add_library(evener_cuda MODULE ${sources} ${own} $<TARGET_OBJECTS:evener_cuda_kernels>)
+add_library(evener_cuda MODULE ${sources} $<TARGET_OBJECTS:evener_cuda_kernels>)
 target_link_libraries(evener_cuda PRIVATE evener_flags fmt::fmt CUDA::cudart_static CUDA::cublas
                                           CUDA::cusparse)
 if(EVENER_NCCL_INCLUDE AND EVENER_NCCL)

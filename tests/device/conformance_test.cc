@@ -9,6 +9,7 @@
 
 #include "evener/device/cpu/cpu_device.h"
 #include "evener/device/cpu/kernels.h"
+#include "evener/device/cuda/probe.h"
 #include "evener/device/device.h"
 #include "evener/device/opencl/list.h"
 #include "evener/nn/initialise.h"
@@ -18,7 +19,7 @@ namespace evener {
 namespace {
 
 // Every device of this machine: the CPU with each of its instruction sets, every OpenCL device as a
-// whole, and two parts of it.
+// whole, and two parts of it, and every CUDA card.
 std::vector<std::string> devices_here() {
   std::vector<std::string> names;
   for (const auto& name : cpu::instruction_sets()) names.push_back("cpu/" + name);
@@ -31,6 +32,7 @@ std::vector<std::string> devices_here() {
       names.push_back(whole + ".1");
     }
   }
+  for (const auto& card : cuda::probe().cards) names.push_back(card.name);
   return names;
 }
 
