@@ -7,7 +7,7 @@ namespace evener {
 
 namespace {
 
-constexpr std::uint32_t kAligned = 32;  // words: what is read as vectors or by libraries starts on these
+constexpr std::uint32_t kAligned = 32;  // words: what vectors or libraries read starts on these
 
 std::uint32_t end_of(const BatchImage& image) {
   return static_cast<std::uint32_t>(image.words.size());

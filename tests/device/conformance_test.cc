@@ -65,6 +65,7 @@ struct Case {
   std::size_t batch;
   int threads;
   std::size_t keep_bytes;  // 1: nothing is kept, every tile is computed twice
+  std::size_t memory_limit = 0;
 };
 
 template <class T>
@@ -116,12 +117,15 @@ double worst_difference(std::span<const float> a, std::span<const float> b) {
 }
 
 std::unique_ptr<Replica> make_replica(const Case& c, const std::string& device) {
-  if (!device.starts_with("cpu/")) return make_device(device)->make_replica(c.network, c.training);
+  if (!device.starts_with("cpu/")) {
+    return make_device(device, {.memory_limit = c.memory_limit, .cache_directory = ""})
+        ->make_replica(c.network, c.training);
+  }
   return cpu::make_cpu_device({.threads = c.threads, .keep_bytes = c.keep_bytes})
       ->make_replica(c.network, c.training);
 }
 
-void check_steps(const Case& c, const std::string& device) {
+void check_steps(const Case& c, const std::string& device, int epochs = 3) {
   auto expected = start_of(c);
   std::vector<std::vector<float>> state(
       static_cast<std::size_t>(state_vectors(c.training.optimizer)),
@@ -132,7 +136,7 @@ void check_steps(const Case& c, const std::string& device) {
   std::iota(rows.begin(), rows.end(), 0U);
   Random(c.training.seed, 9).shuffle(std::span(rows));
   std::uint64_t number = 0;
-  for (int epoch = 0; epoch < 3; ++epoch) {
+  for (int epoch = 0; epoch < epochs; ++epoch) {
     for (std::size_t at = 0; at < rows.size(); at += c.batch) {
       const Batch batch{&c.data, std::span(rows).subspan(at, std::min(c.batch, rows.size() - at))};
       const Step step{++number, 0.05F};
@@ -213,6 +217,108 @@ void check_padding(const Case& c, const std::string& device) {
 
 TEST_P(Conformance, PaddingStaysZero) {
   for (std::uint64_t seed = 1; seed <= kCases; ++seed) check_padding(random_case(seed), GetParam());
+}
+
+// Enough labels and samples that an accelerator works on several chunks of labels and several
+// slices of each; what it has room for decides how many chunks it keeps between its two walks.
+Case many_labels(Loss loss) {
+  Random random(5);
+  Case c;
+  c.network.features = 40;
+  c.network.hidden = {3};
+  c.network.labels = 15'000;
+  c.network.loss = loss;
+  c.training.optimizer = Optimizer::adagrad;
+  c.training.epsilon = 1e-3F;
+  c.training.clip = 0.01F;
+  c.data = random_data(random, 300, c.network.features, c.network.labels);
+  c.batch = 300;
+  c.threads = 2;
+  c.keep_bytes = 1'000'000;
+  return c;
+}
+
+TEST_P(Conformance, ManyLabels) {
+  for (const Loss loss : {Loss::softmax, Loss::sigmoid}) {
+    check_steps(many_labels(loss), GetParam(), 1);
+    ASSERT_FALSE(HasFailure()) << to_string(loss);
+  }
+  check_predictions(many_labels(Loss::softmax), GetParam());
+}
+
+TEST_P(Conformance, ManyLabelsAndLittleRoom) {
+  if (on_cpu()) GTEST_SKIP() << "it has no memory of its own to run out of";
+  Case c = many_labels(Loss::softmax);
+  for (const std::size_t limit : {12'000'000, 45'000'000}) {
+    c.memory_limit = limit;
+    check_steps(c, GetParam(), 1);
+    ASSERT_FALSE(HasFailure()) << limit;
+  }
+}
+
+// A layer whose gradient is too large for an accelerator's scratch, and is worked out in pieces.
+TEST_P(Conformance, WideLayer) {
+  Random random(6);
+  Case c;
+  c.network = {.features = 4'100, .hidden = {}, .labels = 5'000, .loss = Loss::softmax};
+  c.training.optimizer = Optimizer::sgd;
+  c.training.clip = 0.05F;
+  c.data = random_data(random, 2, c.network.features, c.network.labels);
+  c.batch = 2;
+  c.threads = 2;
+  c.keep_bytes = 0;
+  check_steps(c, GetParam(), 1);
+}
+
+TEST_P(Conformance, PreparedBatchesChangeNothing) {
+  const Case c = random_case(11);
+  std::vector<std::uint32_t> rows(c.data.rows());
+  std::iota(rows.begin(), rows.end(), 0U);
+  const auto steps_of = [&](std::uint64_t number) {
+    const std::size_t half = rows.size() / 2;
+    const auto part = std::span(rows).subspan(number % 2 == 0 ? 0 : half, half);
+    return NextStep{{&c.data, part}, {number, 0.05F}};
+  };
+  std::vector<std::vector<float>> ends;
+  for (const bool prepared : {false, true}) {
+    auto values = start_of(c);
+    auto replica = make_replica(c, GetParam());
+    replica->load(0, values);
+    for (std::uint64_t number = 1; number <= 6; ++number) {
+      const NextStep now = steps_of(number);
+      // What comes after the third step is not what was announced.
+      const NextStep next = steps_of(number == 3 ? 5 : number + 1);
+      replica->step(now.batch, now.step, prepared ? &next : nullptr);
+    }
+    replica->store(0, values);
+    ends.push_back(values);
+  }
+  EXPECT_EQ(ends[0], ends[1]);
+}
+
+TEST_P(Conformance, BlocksMoveAlone) {
+  Case c = random_case(11);
+  c.network.input = Input::sparse;
+  c.network.hidden = {5};
+  const Layout layout = layout_of(c.network);
+  const std::vector<std::uint32_t> rows{c.network.features - 1, 0};
+  const Blocks blocks = blocks_of(c.network, layout, rows);
+  const auto inside = [&](std::size_t i) {
+    return i >= blocks.dense || i / blocks.width == rows[0] || i / blocks.width == rows[1];
+  };
+  auto replica = make_replica(c, GetParam());
+  const std::vector<float> zeros(layout.size), ones(layout.size, 1.0F), twos(layout.size, 2.0F);
+  replica->load(0, ones);
+  replica->load_blocks(0, blocks, twos);
+  auto seen = zeros;
+  replica->store(0, seen);
+  for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], inside(i) ? 2.0F : 1.0F) << i;
+  seen = zeros;
+  replica->store_blocks(0, blocks, seen);
+  for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], inside(i) ? 2.0F : 0.0F) << i;
+  replica->clear_blocks(0, blocks);
+  replica->store(0, seen);
+  for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], inside(i) ? 0.0F : 1.0F) << i;
 }
 
 TEST_P(Conformance, SameSeedAndThreadsSameBits) {

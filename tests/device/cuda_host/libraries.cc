@@ -1,4 +1,7 @@
 // cuBLAS and cuSPARSE of the emulated card.
+#include <algorithm>
+#include <vector>
+
 #include <cublas_v2.h>
 #include <cusparse.h>
 
@@ -46,15 +49,19 @@ cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t form_a,
   }
   const float scale = *alpha, keep = *beta;
   emulated::enqueue(handle->stream, [=] {
-    const auto at = [](const float* matrix, int stride, bool plain, long row, long col) {
-      return plain ? matrix[row + col * stride] : matrix[col + row * stride];
-    };
+    // From one row of op(a), and one column of op(b), to the next.
+    const long row_a = plain_a ? 1 : lda, col_b = plain_b ? ldb : 1;
+    const long col_a = plain_a ? lda : 1, row_b = plain_b ? 1 : ldb;
+    std::vector<float> sums(static_cast<std::size_t>(m));
     for (long j = 0; j < n; ++j) {
+      std::fill(sums.begin(), sums.end(), 0.0F);
+      for (long l = 0; l < k; ++l) {
+        const float factor = b[l * row_b + j * col_b];
+        for (long i = 0; i < m; ++i) sums[i] += a[i * row_a + l * col_a] * factor;
+      }
       for (long i = 0; i < m; ++i) {
-        float sum = 0;
-        for (long l = 0; l < k; ++l) sum += at(a, lda, plain_a, i, l) * at(b, ldb, plain_b, l, j);
         float& out = c[i + j * ldc];
-        out = keep == 0 ? scale * sum : scale * sum + keep * out;
+        out = keep == 0 ? scale * sums[i] : scale * sums[i] + keep * out;
       }
     }
   });
