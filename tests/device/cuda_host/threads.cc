@@ -82,11 +82,13 @@ void run_grid(unsigned blocks, unsigned threads, const std::function<void()>& th
   blockDim.x = threads;
   for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
     for (unsigned i = 0; i < threads; ++i) b.fibers[i].ended = false;
-    // Backwards: a kernel that counts on the order of threads fails.
-    for (unsigned left = threads; left > 0;) {
+    // In either order by turns: a kernel that counts on the order of threads fails.
+    bool backwards = blockIdx.x % 2 == 0;
+    for (unsigned left = threads; left > 0; backwards = !backwards) {
       left = 0;
       unsigned ended = 0;
-      for (unsigned i = threads; i-- > 0;) {
+      for (unsigned turn = 0; turn < threads; ++turn) {
+        const unsigned i = backwards ? threads - 1 - turn : turn;
         if (!b.fibers[i].ended) resume(i);
         b.fibers[i].ended ? ++ended : ++left;
       }
