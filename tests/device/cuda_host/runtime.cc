@@ -1,11 +1,12 @@
 // Memory, streams and events of the emulated card.
-#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <set>
 
 #include <cuda_runtime_api.h>
+#include <sys/mman.h>
 
 struct EmulatedStream {
   std::deque<std::function<void()>> work;
@@ -26,6 +27,15 @@ std::recursive_mutex& everything() {
 }
 std::set<EmulatedStream*>& streams() {
   static std::set<EmulatedStream*> all;
+  return all;
+}
+
+struct Pages {
+  void* pages;
+  std::size_t bytes;
+};
+std::map<void*, Pages>& pieces() {
+  static std::map<void*, Pages> all;
   return all;
 }
 
@@ -90,18 +100,31 @@ cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* all) {
   return cudaSuccess;
 }
 
-// Fresh memory reads as NaN, so that what was never written shows.
+// Each piece of memory ends where a page ends that nobody may touch, so that reading or writing
+// beyond it stops the program; what was given back may not be touched either. Fresh memory reads as
+// NaN, so that what was never written shows.
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  constexpr std::size_t kPage = 4096, kAligned = 16;
   if (bytes > kMemory) return cudaErrorMemoryAllocation;
-  *memory = std::malloc(bytes);
-  std::memset(*memory, 0xFF, bytes);
+  const std::size_t used = (bytes + kAligned - 1) / kAligned * kAligned;
+  const std::size_t readable = (used + kPage - 1) / kPage * kPage;
+  void* pages = mmap(nullptr, readable + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return cudaErrorMemoryAllocation;
+  mprotect(pages, readable, PROT_READ | PROT_WRITE);
+  std::memset(pages, 0xFF, readable);
+  *memory = static_cast<char*>(pages) + readable - used;
+  const std::lock_guard lock(everything());
+  pieces()[*memory] = {pages, readable + kPage};
   return cudaSuccess;
 }
 // As on a card, everything under way ends first.
 cudaError_t cudaFree(void* memory) {
   const std::lock_guard lock(everything());
   for (EmulatedStream* stream : streams()) drain(*stream);
-  std::free(memory);
+  const auto piece = pieces().find(memory);
+  if (piece == pieces().end()) return cudaErrorInvalidValue;
+  munmap(piece->second.pages, piece->second.bytes);
+  pieces().erase(piece);
   return cudaSuccess;
 }
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
