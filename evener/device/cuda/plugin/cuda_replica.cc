@@ -58,7 +58,12 @@ class CudaReplica final : public Replica {
   }
   template <class F>
   std::invoke_result_t<F> guarded(const char* what, F work) {
-    return worded(*session_.card, what, std::move(work));
+    try {
+      return worded(*session_.card, what, std::move(work));
+    } catch (...) {
+      session_.drain();
+      throw;
+    }
   }
 
   void reserve();

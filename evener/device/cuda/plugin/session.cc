@@ -51,6 +51,10 @@ Session::Session(std::shared_ptr<OpenCard> opened, const Network& for_network,
 }
 
 Session::~Session() {
+  drain();
+}
+
+void Session::drain() {
   // On a lost card these fail, and then nothing is under way.
   cudaSetDevice(card->number);
   cudaStreamSynchronize(stream);

@@ -43,6 +43,8 @@ class Session {
   Session& operator=(const Session&) = delete;
   /// Copies that use our memory end before it does.
   ~Session();
+  /// Waits for all that is under way, whatever became of it: it uses memory of ours and of callers.
+  void drain();
 
   /// Makes this the batch at hand, unless `prepare` has it ready. `grouped`: it will be trained on.
   void begin(const Batch& batch, const Step& step, bool grouped);
