@@ -147,7 +147,9 @@ void run(const Wish& wish, Shell& shell) {
     throw UsageError(folder + ": holds a comparison already; choose another folder with -o");
   }
   context.cache_directory = shell.environment.cache_directory;
-  context.devices.automatic = shell.environment.automatic_device;
+  context.devices.automatic = [cpu = shell.environment.automatic_device] {
+    return find_devices(cpu);
+  };
   context.devices.cache_directory = shell.environment.cache_directory;
   context.interrupted = caught_signal;
   catch_signals();

@@ -40,7 +40,7 @@ LoadedModel load_for(const ModelOptions& options, const Environment& environment
   loaded.data = open_data_for(loaded.model, options.data, data, print_warning);
   loaded.device =
       make_device(options.device == "auto" ? environment.automatic_device : options.device,
-                  {.memory_limit = 0, .cache_directory = environment.cache_directory});
+                  {.cache_directory = environment.cache_directory});
   loaded.replica = loaded.device->make_replica(loaded.model.network, Training{});
   loaded.replica->load(0, loaded.model.parameters.span());
   return loaded;

@@ -33,8 +33,8 @@ struct Wish {
 };
 
 void run(const Wish& wish, Shell& shell) {
-  const auto device = make_device(
-      wish.device, {.memory_limit = 0, .cache_directory = shell.environment.cache_directory});
+  const auto device =
+      make_device(wish.device, {.cache_directory = shell.environment.cache_directory});
   TrainOptions options = resolve_options(wish.given.texts, wish.given.config);
   const TrainingData data =
       open_training_data(options, shell.environment.cache_directory, print_warning);

@@ -101,7 +101,7 @@ void train_and_print(const TrainOptions& options, RunContext context,
                      const std::string& resume_with, Shell& shell) {
   const Environment& environment = shell.environment;
   context.cache_directory = environment.cache_directory;
-  context.devices.automatic = environment.automatic_device;
+  context.devices.automatic = [cpu = environment.automatic_device] { return find_devices(cpu); };
   context.devices.cache_directory = environment.cache_directory;
   context.reporter = {stderr, !options.quiet, environment.display};
   context.training_begins = catch_signals;

@@ -65,6 +65,16 @@ class Replica {
   virtual void load_blocks(int vector, const Blocks& blocks, std::span<const float> values);
   virtual void store_blocks(int vector, const Blocks& blocks, std::span<float> values);
   virtual void clear_blocks(int vector, const Blocks& blocks);
+
+  // Merges where the replicas are. Both are false, and nothing happens, where the replicas do not
+  // share a memory; then the host does it.
+  /// sum_i weights[i] * w_i of these replicas' parameters, kept here and copied to `values`.
+  virtual bool sum_blocks(const Blocks& /*blocks*/, std::span<Replica* const> /*replicas*/,
+                          std::span<const float> /*weights*/, std::span<float> /*values*/) {
+    return false;
+  }
+  /// This replica's parameters become the sum that `owner` keeps.
+  virtual bool adopt_blocks(const Blocks& /*blocks*/, Replica& /*owner*/) { return false; }
 };
 
 class Device {
@@ -103,6 +113,8 @@ void apply_gradient(const Network& network, const Training& training, const Step
 struct DeviceOptions {
   std::size_t memory_limit = 0;  // bytes of a device's own memory that may be used; 0: all of it
   std::string cache_directory;   // for compiled kernels; empty: none are kept
+  /// For tests where there is no card: an OpenCL processor gets a card's layouts and tiles.
+  bool as_card = false;
 };
 
 /// "cpu" (all cores), "cpu:T", "opencl:P.D", "opencl:P.D.S". UsageError names what is valid.

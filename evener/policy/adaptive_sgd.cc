@@ -7,20 +7,27 @@
 //   SCALE  mu = mean(u); u_i > mu and b_i + beta (u_i - mu) <= b_max: b' = b_i + beta (u_i - mu)
 //          u_i < mu and b_i - beta (mu - u_i) >= b_min: b' = b_i - beta (mu - u_i)
 //          lr_i *= b'/b_i; b_i = b'
-// Ours: a mega-batch ends with its epoch at the latest; scaler=throughput (batch_scaler.h).
+// Ours: a mega-batch ends with its epoch at the latest; scaler=throughput (batch_scaler.h);
+// demotion=on (trials.h).
+#include <limits>
+
 #include "evener/policy/batch_scaler.h"
 #include "evener/policy/normalized_merge.h"
 #include "evener/policy/policies.h"
+#include "evener/policy/trials.h"
 
 namespace evener {
 
 namespace {
+
+constexpr std::size_t kEndless = std::numeric_limits<std::size_t>::max() / 2;
 
 class AdaptiveSgd final : public Policy {
  public:
   explicit AdaptiveSgd(const PolicyConfig& config)
       : scaler_(config),
         merge_(config.values),
+        trials_(config.values.on("demotion"), config.values.number("worth")),
         dynamic_(config.values.is("scheduling", "dynamic")) {}
 
   Decisions on(const Event& event) override {
@@ -28,13 +35,17 @@ class AdaptiveSgd final : public Policy {
     std::visit(Cases{[&](const Joined& e) {
                        crew_.join(e);
                        scaler_.join(e.worker);
+                       trials_.join(e.worker, e.traits.name);
+                       look_again();
                        if (running_) give(e.worker);
                      },
                      [&](const Lost& e) {
                        crew_.lose(e.worker);
                        scaler_.leave(e.worker);
+                       trials_.leave(e.worker);
                        left_ += e.rows;
                        quota_ += e.rows;
+                       look_again();
                        dry_ = false;
                        if (running_) continue_or_merge();
                      },
@@ -42,11 +53,13 @@ class AdaptiveSgd final : public Policy {
                        running_ = true;
                        epoch_ = e.epoch;
                        scaler_.begin_epoch(e.epoch);
+                       trials_.epoch_began(e.now);
                        begin_mega_batch();
                      },
                      [&](const Finished& e) {
                        crew_.at(e.worker).busy = false;
                        scaler_.finished(e);
+                       trials_.finished(e);
                        continue_or_merge();
                      },
                      [&](const Dry& e) {
@@ -55,9 +68,10 @@ class AdaptiveSgd final : public Policy {
                      },
                      [&](const EpochEnded&) {
                        running_ = false;
-                       if (scaler_.any_updates()) decisions_.push_back(Measure{});
+                       if (scaler_.any_updates()) decisions_.emplace_back(Measure{});
                      },
-                     [&](const Measured& e) { merge_and_scale(e.norms); }},
+                     [&](const Measured& e) { merge_and_scale(e.norms); },
+                     [&](const Merged& e) { go_on(e.now); }},
                event);
     return decisions_;
   }
@@ -65,14 +79,17 @@ class AdaptiveSgd final : public Policy {
  private:
   void begin_mega_batch() {
     dry_ = false;
-    left_ = scaler_.mega_batch();
-    quota_ = left_ / std::max<std::size_t>(1, crew_.present().size());
+    const auto workers = trials_.active();
     scaler_.begin_mega_batch();
-    for (const int worker : crew_.present()) give(worker);
+    left_ = trials_.alone() ? kEndless : scaler_.mega_batch();
+    look_again();
+    quota_ = left_ / std::max<std::size_t>(1, workers.size());
+    for (const int worker : workers) give(worker);
   }
 
   void give(int worker) {
     if (left_ == 0 || dry_) return;
+    if (trials_.looks() > 0) return look(worker);
     // Static scheduling, for the ablation: nobody takes more than an equal share.
     std::size_t most = left_;
     if (!dynamic_) {
@@ -84,30 +101,54 @@ class AdaptiveSgd final : public Policy {
                                        scaler_.rate(worker));
     left_ -= assign.rows;
     scaler_.took(worker, assign.rows);
-    decisions_.push_back(assign);
+    decisions_.emplace_back(assign);
+  }
+
+  /// Looks go by the number of batches, not of rows.
+  void look_again() {
+    looks_.assign(static_cast<std::size_t>(crew_.size()), trials_.looks());
+    if (trials_.looks() > 0) left_ = kEndless;
+  }
+
+  void look(int worker) {
+    std::size_t& looks = looks_[static_cast<std::size_t>(worker)];
+    if (looks == 0) return;
+    --looks;
+    const std::size_t rows = trials_.looks_closely() ? scaler_.most() : scaler_.least() / 2;
+    decisions_.emplace_back(
+        crew_.assign(worker, std::max<std::size_t>(1, rows), Work::local, scaler_.rate(worker)));
   }
 
   /// Everyone who is idle goes on; when nobody can, the mega-batch is over.
   void continue_or_merge() {
-    for (const int worker : crew_.present()) {
+    for (const int worker : trials_.active()) {
       if (!crew_.at(worker).busy) give(worker);
     }
-    if (crew_.idle() && !dry_ && scaler_.any_updates()) decisions_.push_back(Measure{});
+    if (crew_.idle() && !dry_ && scaler_.any_updates()) decisions_.emplace_back(Measure{});
   }
 
   void merge_and_scale(const std::vector<double>& norms) {
-    decisions_.push_back(merge_.weigh(scaler_.progress(), crew_.present(), norms, epoch_));
-    scaler_.scale(crew_.present());
+    const auto workers = trials_.active();
+    decisions_.emplace_back(merge_.weigh(scaler_.progress(), workers, norms, epoch_));
+    scaler_.scale(workers);
     scaler_.begin_mega_batch();
+  }
+
+  void go_on(Seconds now) {
+    for (const auto& text : trials_.merged(now, scaler_.mega_batch())) {
+      decisions_.emplace_back(Note{text});
+    }
     if (running_) begin_mega_batch();
   }
 
   Crew crew_;
   BatchScaler scaler_;
   NormalizedMerge merge_;
+  Trials trials_;
   bool dynamic_;
   bool running_ = false, dry_ = false;
   std::uint64_t epoch_ = 0;
+  std::vector<std::size_t> looks_;    // batches that each device has yet to show its speed with
   std::size_t left_ = 0, quota_ = 0;  // samples of the mega-batch, of each device's static share
   Decisions decisions_;
 };

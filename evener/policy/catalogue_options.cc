@@ -81,6 +81,12 @@ Options adaptive_sgd_options() {
       number_option("perturbation-from", "0", 0, kMostRows, "first epoch with perturbation"),
       number_option("delta", "0.1", 0, 1, "size of the perturbation"),
       number_option("gamma", "0.9", 0, 0.999, "momentum of merges"),
+      word_option("demotion", {"off", "on"},
+                  "try the fastest 1, 2, ... devices for a mega-batch each and keep the best set "
+                  "(ours)"),
+      number_option("worth", "1.4", 1, 10,
+                    "of demotion: how many times the best device's rows a second several must "
+                    "train to stay"),
       number_option("warmup", "0", 0, kMostRows, "epochs at b-min with a rising learning rate"),
       number_option("rate-decay", "0", 0, kMostRows,
                     "lr / (1 + rate-decay * epochs after warm-up)"),

@@ -30,7 +30,8 @@ class FreeRunning : public Policy {
                        decisions.push_back(next(e.worker));
                      },
                      [&](const Dry& e) { crew_.at(e.worker).busy = false; },
-                     [&](const EpochEnded&) { running_ = false; }, [](const Measured&) {}},
+                     [&](const EpochEnded&) { running_ = false; }, [](const Measured&) {},
+                     [](const Merged&) {}},
                event);
     return decisions;
   }

@@ -40,6 +40,7 @@ struct Lost {
 struct EpochBegan {
   std::uint64_t epoch;  // counted from 0
   std::size_t rows;
+  Seconds now = 0;
 };
 /// A worker has done what it was assigned (all parts of it) and is idle.
 struct Finished {
@@ -55,11 +56,15 @@ struct Dry {
 struct Measured {
   std::vector<double> norms;
 };
+/// A Merge, Attract or Apply has been carried out.
+struct Merged {
+  Seconds now = 0;
+};
 /// Every row of the epoch is trained and every worker idle. Whatever a policy holds back it must
 /// bring into the global model now, because that is evaluated and saved next.
 struct EpochEnded {};
 
-using Event = std::variant<Joined, Lost, EpochBegan, Finished, Dry, Measured, EpochEnded>;
+using Event = std::variant<Joined, Lost, EpochBegan, Finished, Dry, Measured, Merged, EpochEnded>;
 
 // ---- Decisions ----
 
@@ -106,7 +111,14 @@ struct Measure {
   bool operator==(const Measure&) const = default;
 };
 
-using Decision = std::variant<Assign, Merge, Attract, Apply, Measure>;
+/// For people: what the policy saw and decided.
+struct Note {
+  std::string text;
+
+  bool operator==(const Note&) const = default;
+};
+
+using Decision = std::variant<Assign, Merge, Attract, Apply, Measure, Note>;
 using Decisions = std::vector<Decision>;  // carried out in this order
 
 class Policy {

@@ -34,7 +34,7 @@ class Rounds : public Policy {
                 running_ = false;
                 close();
               },
-              [](const Measured&) {}},
+              [](const Measured&) {}, [](const Merged&) {}},
         event);
     return decisions_;
   }

@@ -51,6 +51,18 @@ std::size_t find_device(const char* option, const std::string& key,
   throw UsageError(fmt::format("{}: there is no one device '{}' here ({})", option, key, valid));
 }
 
+/// An accelerator by its whole name and again, or by one of its parts.
+void refuse_overlap(const std::vector<std::string>& names, std::size_t last) {
+  const std::string& name = names[last];
+  if (name.starts_with("cpu")) return;
+  for (std::size_t i = 0; i < last; ++i) {
+    const std::string& other = names[i];
+    if (other == name || other.starts_with(name + ".") || name.starts_with(other + ".")) {
+      throw UsageError(fmt::format("--devices: {} and {} are the same device", other, name));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<double> parse_emulation(const std::string& text,
@@ -106,7 +118,9 @@ std::vector<std::size_t> parse_memory_limits(const std::string& text,
 }
 
 RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& surroundings) {
-  const std::string& list = options.devices == "auto" ? surroundings.automatic : options.devices;
+  FoundDevices found{options.devices, {}};
+  if (options.devices == "auto") found = surroundings.automatic();
+  const std::string& list = found.list;
   std::vector<std::string> names;
   for (const auto& name : split(list)) {
     if (name.empty()) {
@@ -127,7 +141,9 @@ RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& s
     devices.devices.push_back(surroundings.make(
         names[i], {.memory_limit = limits[i], .cache_directory = surroundings.cache_directory}));
     names[i] = devices.devices.back()->name();
+    refuse_overlap(names, i);
   }
+  devices.left_out = std::move(found.left_out);
   devices.speeds = parse_emulation(options.emulate, names);
   return devices;
 }
@@ -136,7 +152,7 @@ std::string strategy_for(const TrainOptions& options, std::size_t devices) {
   if (options.strategy != "auto") return options.strategy;
   if (devices == 1) return "sequential";
   // The paper's constants lose quality on data of an epoch or less a mega-batch (docs/results.md).
-  return "adaptive-sgd:mega-batch=20:scaler=throughput:perturbation=off:gamma=0";
+  return "adaptive-sgd:mega-batch=20:scaler=throughput:perturbation=off:gamma=0:demotion=on";
 }
 
 }  // namespace evener

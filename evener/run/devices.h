@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evener/device/device.h"
+#include "evener/run/find_devices.h"
 #include "evener/run/options.h"
 #include "evener/runtime/virtual_time.h"
 
@@ -15,7 +16,8 @@ namespace evener {
 
 struct RunDevices {
   std::vector<std::unique_ptr<Device>> devices;
-  std::vector<double> speeds;  // emulated, one a device; empty: none
+  std::vector<double> speeds;         // emulated, one a device; empty: none
+  std::vector<std::string> left_out;  // by --devices auto, with the reasons
   std::optional<VirtualTimeOptions> virtual_time;
 
   std::size_t count() const { return virtual_time ? virtual_time->devices.size() : devices.size(); }
@@ -25,8 +27,9 @@ using MakeDevice = std::function<std::unique_ptr<Device>(const std::string&, con
 
 /// What opening devices needs beside the user's options.
 struct DeviceSurroundings {
-  std::string automatic = "cpu";  // what --devices auto is here
-  std::string cache_directory;    // for compiled kernels; empty: none
+  /// What --devices auto is here; asked only where it is needed, since looking takes time.
+  std::function<FoundDevices()> automatic = [] { return FoundDevices{"cpu", {}}; };
+  std::string cache_directory;  // for compiled kernels; empty: none
   MakeDevice make = make_device;
 };
 

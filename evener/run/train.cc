@@ -236,6 +236,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   } else {
     devices = open_devices(options, context.devices);
   }
+  const std::vector<std::string> left_out = devices.left_out;
   // Cheap refusals come before the data is read; a new run directory after, so that bad data leaves
   // none behind.
   std::optional<RunDirectory> directory;
@@ -266,6 +267,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   const std::string config = config_text(with_absolute_paths(options));
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);
+  if (!left_out.empty()) reporter.say(fmt::format("left out: {}", fmt::join(left_out, "; ")));
   try {
     return Trainer(options, context, reporter, *directory, std::move(setup), std::move(data),
                    std::move(*start))

@@ -83,6 +83,7 @@ TrainResult Trainer::run() {
     checkpoint_due_ = false;
     const bool whole = engine_->run_epoch(
         position_, [this](const StepReport& report) { return after_step(report); });
+    for (const auto& note : engine_->take_notes()) reporter_.say(note);
     for (const auto& loss : engine_->take_losses()) {
       reporter_.warn("a device is lost, and training goes on without it: " + loss);
     }

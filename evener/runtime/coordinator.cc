@@ -39,7 +39,7 @@ bool Coordinator::run_epoch(Position& position,
   drop_failures();
   // Once, unless the last merge lost a worker and with it rows that are nobody's now.
   do {
-    tell(EpochBegan{position.epoch, total});
+    tell(EpochBegan{position.epoch, total, stage_.now()});
     while (under_way_ > 0) settle(stage_.next());
     tell(EpochEnded{});
   } while (rows_->has_returned());
@@ -53,6 +53,10 @@ bool Coordinator::run_epoch(Position& position,
 
 std::vector<std::string> Coordinator::take_losses() {
   return std::exchange(losses_, {});
+}
+
+std::vector<std::string> Coordinator::take_notes() {
+  return std::exchange(notes_, {});
 }
 
 void Coordinator::tell(const Event& event) {
@@ -74,6 +78,10 @@ void Coordinator::act(const Decision& decision) {
     drop_failures();
     return tell(Measured{norms});
   }
+  if (const auto* note = std::get_if<Note>(&decision)) {
+    notes_.push_back(note->text);
+    return;
+  }
   const Seconds begin = stage_.now();
   std::visit(Cases{[&](const Merge& d) { models_.merge(d); },
                    [&](const Attract& d) { models_.attract(d); },
@@ -90,6 +98,7 @@ void Coordinator::act(const Decision& decision) {
     books.unmerged.clear();
     books.unmerged_loss = 0;
   }
+  tell(Merged{stage_.now()});
 }
 
 std::optional<Slice> Coordinator::cut(std::size_t rows) {

@@ -31,6 +31,8 @@ class Coordinator {
 
   /// Reasons of workers that were dropped so far, to be told to people; cleared by this.
   std::vector<std::string> take_losses();
+  /// What the policy has to say to people so far; cleared by this.
+  std::vector<std::string> take_notes();
 
  private:
   struct Books {
@@ -69,7 +71,7 @@ class Coordinator {
   std::uint64_t steps_assigned_ = 0;
   Step gradient_step_{0, 0};   // of the round of gradients under way
   std::uint64_t version_ = 0;  // updates done by all
-  std::vector<std::string> losses_;
+  std::vector<std::string> losses_, notes_;
 };
 
 }  // namespace evener

@@ -46,6 +46,7 @@ class Engine {
     return coordinator_.run_epoch(position, after_step);
   }
   std::vector<std::string> take_losses() { return coordinator_.take_losses(); }
+  std::vector<std::string> take_notes() { return coordinator_.take_notes(); }
 
   /// Calls use(replica) with one that holds the global model; with another if its device fails.
   template <class F>

@@ -54,6 +54,7 @@ class ReplicaModels final : public Models {
 
   void merge(const Merge& decision) override {
     const bool momentum = decision.momentum > 0;
+    if (!momentum && merge_on_device(decision)) return;
     if (momentum) keep_previous();
     auto views = take_all();
     const std::vector<double> weights = weights_of(decision, views);
@@ -91,6 +92,42 @@ class ReplicaModels final : public Models {
     });
     give_all(std::move(views), everything ? nullptr : &rows);
     for (auto& worker : workers_) worker.changed.clear();
+  }
+
+  /// Where all replicas share a device's memory they need not come to the host: only the result
+  /// does. False, and nothing has happened, where they do not.
+  bool merge_on_device(const Merge& decision) {
+    std::vector<Replica*> replicas;
+    std::vector<float> weights;
+    RowSet now(feature_rows(network_));
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      if (!workers_[i].present) continue;
+      replicas.push_back(workers_[i].replica.get());
+      weights.push_back(static_cast<float>(decision.weights[i]));
+      now.add(workers_[i].changed);
+    }
+    const double total = std::accumulate(decision.weights.begin(), decision.weights.end(), 0.0);
+    if (replicas.size() < 2 || everywhere_ || std::abs(total - 1) > 1e-6) return false;
+    const Blocks blocks = blocks_of(network_, layout_, now.rows());
+    ReplicaWorker& owner = first();
+    const auto index = static_cast<std::size_t>(&owner - workers_.data());
+    bool shared = false;
+    if (!attempt(index, false, [&] {
+          shared = owner.replica->sum_blocks(blocks, replicas, weights, global_.span());
+        })) {
+      leave(index);
+      owner.changed.clear();
+      return false;  // the others go on, on the host
+    }
+    if (!shared) return false;
+    for (auto& worker : workers_) {
+      if (!worker.present) continue;
+      on_device(worker, [&] { worker.replica->adopt_blocks(blocks, *owner.replica); });
+      copy_blocks(blocks, worker.mirror);
+      worker.current = true;
+      worker.changed.clear();
+    }
+    return true;
   }
 
   void attract(const Attract& decision) override {
@@ -226,6 +263,14 @@ class ReplicaModels final : public Models {
     if (previous_.size() > 0) return;
     previous_ = FloatBuffer(layout_.size);
     std::copy_n(global_.data(), layout_.size, previous_.data());
+  }
+  void copy_blocks(const Blocks& blocks, FloatBuffer& to) const {
+    for (const std::uint32_t row : blocks.rows) {
+      std::copy_n(global_.data() + row * blocks.width, blocks.width,
+                  to.data() + row * blocks.width);
+    }
+    std::copy_n(global_.data() + blocks.dense, layout_.size - blocks.dense,
+                to.data() + blocks.dense);
   }
   void leave(std::size_t worker) { workers_[worker].present = false; }
   /// For what changes only the replica: a device that fails takes nothing with it.

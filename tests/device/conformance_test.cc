@@ -1,10 +1,13 @@
 // Every device does what the reference does: random networks, losses, optimizers and batches.
+#include <cctype>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "tests/device/random_data.h"
+#include "tests/sanitized.h"
 #include <gtest/gtest.h>
 
 #include "evener/device/cpu/cpu_device.h"
@@ -19,7 +22,7 @@ namespace evener {
 namespace {
 
 // Every device of this machine: the CPU with each of its instruction sets, every OpenCL device as a
-// whole, and two parts of it, and every CUDA card.
+// whole, two parts of it, and a processor with the layouts that cards get, and every CUDA card.
 std::vector<std::string> devices_here() {
   std::vector<std::string> names;
   for (const auto& name : cpu::instruction_sets()) names.push_back("cpu/" + name);
@@ -28,12 +31,20 @@ std::vector<std::string> devices_here() {
     const std::string whole = opencl::to_string(listed.place);
     names.push_back(whole);
     if (listed.processor && listed.compute_units > 1) {
+      names.push_back("card/" + whole);
       names.push_back(whole + ".0");
       names.push_back(whole + ".1");
     }
   }
   for (const auto& card : cuda::probe().cards) names.push_back(card.name);
   return names;
+}
+
+std::string test_name(std::string device) {
+  for (char& c : device) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return device;
 }
 
 class Conformance : public testing::TestWithParam<std::string> {
@@ -46,17 +57,11 @@ class Conformance : public testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Devices, Conformance, testing::ValuesIn(devices_here()),
-                         [](const auto& device) {
-                           std::string name = device.param;
-                           for (char& c : name) {
-                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-                           }
-                           return name;
-                         });
+                         [](const auto& device) { return test_name(device.param); });
 
 // Cases are drawn from fixed seeds: rounding can carry a unit over relu's edge in one of them and
 // not the other, so a test over fresh cases would fail once in a while without a fault.
-constexpr std::uint64_t kCases = 80;
+constexpr std::uint64_t kCases = kSanitized ? 20 : 80;
 
 struct Case {
   Network network;
@@ -123,10 +128,15 @@ double worst_difference(std::span<const float> a, std::span<const float> b) {
   return worst;
 }
 
+std::unique_ptr<Device> open_device(const std::string& name, std::size_t memory_limit = 0) {
+  const bool as_card = name.starts_with("card/");
+  return make_device(as_card ? name.substr(5) : name,
+                     {.memory_limit = memory_limit, .cache_directory = "", .as_card = as_card});
+}
+
 std::unique_ptr<Replica> make_replica(const Case& c, const std::string& device) {
   if (!device.starts_with("cpu/")) {
-    return make_device(device, {.memory_limit = c.memory_limit, .cache_directory = ""})
-        ->make_replica(c.network, c.training);
+    return open_device(device, c.memory_limit)->make_replica(c.network, c.training);
   }
   return cpu::make_cpu_device({.threads = c.threads, .keep_bytes = c.keep_bytes})
       ->make_replica(c.network, c.training);
@@ -279,61 +289,6 @@ TEST_P(Conformance, WideLayer) {
   check_steps(c, GetParam(), 1);
 }
 
-TEST_P(Conformance, PreparedBatchesChangeNothing) {
-  const Case c = random_case(11);
-  std::vector<std::uint32_t> rows(c.data.rows());
-  std::iota(rows.begin(), rows.end(), 0U);
-  const auto steps_of = [&](std::uint64_t number) {
-    const std::size_t half = rows.size() / 2;
-    const auto part = std::span(rows).subspan(number % 2 == 0 ? 0 : half, half);
-    return NextStep{{&c.data, part}, {number, 0.05F}};
-  };
-  std::vector<std::vector<float>> ends;
-  for (const bool prepared : {false, true}) {
-    auto values = start_of(c);
-    auto replica = make_replica(c, GetParam());
-    replica->load(0, values);
-    for (std::uint64_t number = 1; number <= 6; ++number) {
-      const NextStep now = steps_of(number);
-      // What comes after the third step is not what was announced.
-      const NextStep next = steps_of(number == 3 ? 5 : number + 1);
-      replica->step(now.batch, now.step, prepared ? &next : nullptr);
-    }
-    replica->store(0, values);
-    ends.push_back(values);
-  }
-  EXPECT_EQ(ends[0], ends[1]);
-}
-
-TEST_P(Conformance, BlocksMoveAlone) {
-  Case c = random_case(11);
-  c.network.input = Input::sparse;
-  c.network.hidden = {5};
-  const Layout layout = layout_of(c.network);
-  const std::vector<std::uint32_t> rows{c.network.features - 1, 0};
-  const Blocks blocks = blocks_of(c.network, layout, rows);
-  const auto inside = [&](std::size_t i) {
-    return i >= blocks.dense || i / blocks.width == rows[0] || i / blocks.width == rows[1];
-  };
-  auto replica = make_replica(c, GetParam());
-  const std::vector<float> zeros(layout.size), ones(layout.size, 1.0F), twos(layout.size, 2.0F);
-  replica->load(0, ones);
-  replica->load_blocks(0, blocks, twos);
-  auto seen = zeros;
-  replica->store(0, seen);
-  for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], inside(i) ? 2.0F : 1.0F) << i;
-  seen = zeros;
-  std::vector<float> own(layout.size);
-  std::iota(own.begin(), own.end(), 1.0F);
-  replica->load(0, own);
-  replica->store_blocks(0, blocks, seen);
-  for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], inside(i) ? own[i] : 0.0F) << i;
-  replica->load(0, ones);
-  replica->clear_blocks(0, blocks);
-  replica->store(0, seen);
-  for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], inside(i) ? 0.0F : 1.0F) << i;
-}
-
 TEST_P(Conformance, SameSeedAndThreadsSameBits) {
   for (const int threads : {1, 2, 4}) {
     Case c = random_case(11);
@@ -352,6 +307,173 @@ TEST_P(Conformance, SameSeedAndThreadsSameBits) {
       ends.push_back(values);
     }
     EXPECT_EQ(ends[0], ends[1]) << threads;
+  }
+}
+
+// The gradient that a device works out, against differences of the loss that it works out itself:
+// two statements of one derivative. Rule `accumulate` leaves the gradient in vector 1.
+TEST_P(Conformance, GradientsEqualFiniteDifferences) {
+  for (const Loss loss : {Loss::softmax, Loss::sigmoid, Loss::squared}) {
+    Case c = random_case(5);
+    c.network = {.features = 12, .hidden = {7, 5}, .labels = 9};
+    c.network.activation = Activation::tanh;  // smooth everywhere
+    c.network.loss = loss;
+    c.training = {};
+    c.training.optimizer = Optimizer::accumulate;
+    Random random(77);
+    c.data = random_data(random, 20, 12, 9);
+    std::vector<std::uint32_t> rows(c.data.rows());
+    std::iota(rows.begin(), rows.end(), 0U);
+    const Batch batch{&c.data, rows};
+    auto values = start_of(c);
+    auto replica = make_replica(c, GetParam());
+    replica->load(0, values);
+    replica->step(batch, {1, 0.05F});
+    std::vector<float> gradient(values.size());
+    replica->store(1, gradient);
+    const auto loss_at = [&](std::size_t i, float value) {
+      auto moved = values;
+      moved[i] = value;
+      replica->load(0, moved);
+      Predictions out;
+      out.k = 1;
+      replica->predict(batch, out);
+      return std::accumulate(out.losses.begin(), out.losses.end(), 0.0) /
+             static_cast<double>(rows.size());
+    };
+    for (const Segment& segment : layout_of(c.network).segments()) {
+      for (int sample = 0; sample < 12; ++sample) {
+        const std::size_t i = segment.offset + random.below(segment.rows) * segment.stride +
+                              random.below(segment.cols);
+        constexpr float kStep = 0.02F;
+        const double slope =
+            (loss_at(i, values[i] + kStep) - loss_at(i, values[i] - kStep)) / (2 * kStep);
+        EXPECT_NEAR(gradient[i], slope, 2e-3 * (1 + std::abs(slope))) << segment.name;
+      }
+    }
+  }
+}
+
+TEST_P(Conformance, FiftyStepsEndWhereTheCpusDo) {
+  for (const std::uint64_t seed : {3, 21, 40}) {
+    Case c = random_case(seed);
+    c.network.activation = Activation::sigmoid;  // no edge that rounding could carry a unit over
+    const auto start = start_of(c);
+    std::vector<std::vector<float>> ends;
+    for (const std::string& device : {std::string("cpu/reference"), GetParam()}) {
+      auto replica = device == GetParam()
+                         ? make_replica(c, device)
+                         : make_device("cpu:1")->make_replica(c.network, c.training);
+      replica->load(0, start);
+      for (std::uint64_t number = 1; number <= 50; ++number) {
+        std::vector<std::uint32_t> rows;
+        for (std::size_t i = 0; i < std::min<std::size_t>(c.batch, c.data.rows()); ++i) {
+          rows.push_back(static_cast<std::uint32_t>((number * 7 + i) % c.data.rows()));
+        }
+        replica->step({&c.data, rows}, {number, 0.05F});
+      }
+      ends.emplace_back(start.size());
+      replica->store(0, ends.back());
+    }
+    EXPECT_LT(worst_difference(ends[1], ends[0]), 5e-3) << seed;
+  }
+}
+
+TEST_P(Conformance, BlocksAreCopiedAndNothingElse) {
+  Case c = random_case(8);
+  c.network = {.features = 50, .hidden = {20}, .labels = 30};
+  c.training = {};
+  const Layout layout = layout_of(c.network);
+  auto replica = make_replica(c, GetParam());
+  std::vector<float> values(layout.size), other(layout.size), back(layout.size, -1.0F);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(i);
+    other[i] = 0.5F + static_cast<float>(i);
+  }
+  const std::vector<std::uint32_t> rows{49, 3, 17};
+  const Blocks blocks = blocks_of(c.network, layout, rows);
+  const auto inside = [&](std::size_t i) {
+    return i >= blocks.dense ||
+           std::count(rows.begin(), rows.end(), static_cast<std::uint32_t>(i / blocks.width)) > 0;
+  };
+  replica->load(1, values);
+  replica->load_blocks(1, blocks, other);
+  replica->store(1, back);
+  for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], (inside(i) ? other : values)[i]);
+  std::fill(back.begin(), back.end(), -1.0F);
+  replica->store_blocks(1, blocks, back);
+  for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], inside(i) ? other[i] : -1.0F);
+  replica->clear_blocks(1, blocks);
+  replica->store(1, back);
+  for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], inside(i) ? 0.0F : values[i]);
+}
+
+// The next batch is made ready while this one is computed, and used only if it is the next.
+TEST_P(Conformance, AHintAboutTheNextStepChangesNothing) {
+  Case c = random_case(30);
+  c.training.input_dropout = 0.3F;
+  const auto start = start_of(c);
+  std::vector<std::vector<float>> ends;
+  for (const int hints : {0, 1, 2}) {  // none, true ones, wrong ones
+    auto replica = make_replica(c, GetParam());
+    replica->load(0, start);
+    for (std::uint32_t number = 1; number <= 12; ++number) {
+      const std::uint32_t count = static_cast<std::uint32_t>(c.data.rows());
+      const std::vector<std::uint32_t> rows{number % count, (number * 3 + 1) % count};
+      const std::uint32_t after = hints == 1 ? number + 1 : number + 2;
+      const std::vector<std::uint32_t> next_rows{after % count, (after * 3 + 1) % count};
+      const NextStep next{{&c.data, next_rows}, {after, 0.05F}};
+      replica->step({&c.data, rows}, {number, 0.05F}, hints == 0 ? nullptr : &next);
+    }
+    ends.emplace_back(start.size());
+    replica->store(0, ends.back());
+  }
+  EXPECT_EQ(ends[1], ends[0]);
+  EXPECT_EQ(ends[2], ends[0]);
+}
+
+class Accelerator : public testing::TestWithParam<std::string> {};
+
+std::vector<std::string> accelerators_here() {
+  std::vector<std::string> names = devices_here();
+  std::erase_if(names, [](const std::string& name) { return name.starts_with("cpu/"); });
+  return names;
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Accelerator);
+INSTANTIATE_TEST_SUITE_P(Devices, Accelerator, testing::ValuesIn(accelerators_here()),
+                         [](const auto& device) { return test_name(device.param); });
+
+TEST_P(Accelerator, AModelThatDoesNotFitIsRefusedInWords) {
+  Network network{.features = 1000, .hidden = {64}, .labels = 5000};
+  const auto device = open_device(GetParam(), 1'000'000);
+  for (const auto& refused : {std::function<void()>([&] { device->most_rows(network, {}); }),
+                              std::function<void()>([&] { device->make_replica(network, {}); })}) {
+    try {
+      refused();
+      ADD_FAILURE() << "no error";
+    } catch (const DeviceError& error) {
+      EXPECT_NE(std::string(error.what()).find("needs"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("1.0 MB"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST_P(Accelerator, ALimitBoundsTheRowsOfABatchAndTheyFit) {
+  Network network{.features = 1000, .hidden = {64}, .labels = 5000};
+  const Training training;
+  std::size_t before = 0;
+  for (const std::size_t megabytes : {7, 10, 20}) {
+    const auto device = open_device(GetParam(), megabytes * 1'000'000);
+    const std::size_t most = device->most_rows(network, training);
+    EXPECT_GT(most, before) << megabytes;
+    before = most;
+    Random random(1);
+    const Dataset data = random_data(random, most, network.features, network.labels);
+    std::vector<std::uint32_t> rows(most);
+    std::iota(rows.begin(), rows.end(), 0U);
+    auto replica = device->make_replica(network, training);
+    EXPECT_TRUE(std::isfinite(replica->step({&data, rows}, {1, 0.01F})));
   }
 }
 

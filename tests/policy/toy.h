@@ -50,7 +50,7 @@ class Toy {
   bool epoch(std::size_t rows) {
     left_ = rows;
     trained = 0;
-    tell(EpochBegan{number_++, rows});
+    tell(EpochBegan{number_++, rows, now});
     for (int guard = 0; guard < 1'000'000; ++guard) {
       join_late();
       if (under_way_.empty()) break;
@@ -90,7 +90,9 @@ class Toy {
   std::vector<Attract> attracts;
   std::vector<Apply> applies;
   std::function<void(const Decision&, Toy&)> on_decision;  // looks at every one
-  std::vector<double> norms;                               // that Measure answers; empty: tiny ones
+  double merge_seconds = 0;
+  std::vector<std::string> notes;
+  std::vector<double> norms;  // that Measure answers; empty: tiny ones
 
  private:
   void join(std::size_t i) {
@@ -136,11 +138,17 @@ class Toy {
       tell(Measured{norms.empty() ? std::vector<double>(workers_.size(), 1e-9) : norms});
       return;
     }
+    if (const auto* note = std::get_if<Note>(&decision)) {
+      notes.push_back(note->text);
+      return;
+    }
     all_idle_at_merges = all_idle_at_merges && under_way_.empty();
     if (const auto* merge = std::get_if<Merge>(&decision)) merges.push_back(*merge);
     if (const auto* attract = std::get_if<Attract>(&decision)) attracts.push_back(*attract);
     if (const auto* apply = std::get_if<Apply>(&decision)) applies.push_back(*apply);
     for (auto& rows : unmerged_) rows = 0;
+    now += merge_seconds;
+    tell(Merged{now});
   }
 
   void start(const Assign& assign) {

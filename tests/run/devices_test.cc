@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evener/device/opencl/list.h"
+
 namespace evener {
 namespace {
 
@@ -67,6 +69,26 @@ TEST(OpenDevices, RefusesAllCoresTwiceAndUnknownNames) {
   EXPECT_THAT(refusal("cpu:0"), HasSubstr("cpu:0"));
 }
 
+TEST(OpenDevices, AnAcceleratorUnderTwoNamesIsRefused) {
+  if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+  EXPECT_THAT(refusal("opencl:0.0,opencl:0.0"), HasSubstr("named twice"));
+  EXPECT_THAT(refusal("opencl:0.0,opencl:0.00"),
+              HasSubstr("opencl:0.0 and opencl:0.0 are the same device"));
+  if (opencl::list().front().compute_units < 2) return;
+  EXPECT_THAT(refusal("cpu:1,opencl:0.0,opencl:0.0.1"),
+              HasSubstr("opencl:0.0 and opencl:0.0.1 are the same device"));
+  EXPECT_THAT(opened("opencl:0.0.0,opencl:0.0.1"), ElementsAre("opencl:0.0.0", "opencl:0.0.1"));
+}
+
+TEST(FindDevices, TheProcessorIsTakenOnce) {
+  const FoundDevices found = find_devices("cpu");
+  EXPECT_TRUE(found.list.starts_with("cpu"));
+  for (const auto& device : opencl::list()) {
+    const bool taken = found.list.find(opencl::to_string(device.place)) != std::string::npos;
+    EXPECT_FALSE(taken && device.processor);
+  }
+}
+
 TEST(OpenDevices, EmulatesTheDevicesItOpened) {
   EXPECT_THAT(open_list("cpu:1,cpu:1", "1=x0.5").speeds, ElementsAre(1, 0.5));
   EXPECT_THAT(error_of([] { open_list("cpu:1", "1=x0.5"); }),
@@ -122,7 +144,7 @@ TEST(StrategyFor, AutoGoesByTheNumberOfDevices) {
   TrainOptions options;
   EXPECT_EQ(strategy_for(options, 1), "sequential");
   EXPECT_EQ(strategy_for(options, 2),
-            "adaptive-sgd:mega-batch=20:scaler=throughput:perturbation=off:gamma=0");
+            "adaptive-sgd:mega-batch=20:scaler=throughput:perturbation=off:gamma=0:demotion=on");
   options.strategy = "sync";
   EXPECT_EQ(strategy_for(options, 1), "sync");
 }

@@ -1,5 +1,6 @@
 // A device that fails at any call whatever: the others finish the work.
 #include "tests/runtime/fakes.h"
+#include "tests/sanitized.h"
 #include <gtest/gtest.h>
 
 #include "evener/device/opencl/faults.h"
@@ -87,7 +88,8 @@ TEST_P(DeviceFailure, AtEveryCallTheOtherDeviceFinishes) {
     ASSERT_EQ(whole.lost, 0U);
     ASSERT_GT(whole.calls, 50);
     bool trained_with_a_loss = false;
-    for (long call = 0; call < whole.calls; ++call) {
+    const long stride = kSanitized ? 7 : 1;
+    for (long call = 0; call < whole.calls; call += stride) {
       const Outcome outcome = run(data, GetParam(), devices, call);
       ASSERT_FALSE(HasFailure()) << "failing from call " << call;
       if (outcome.refused) {

@@ -5,6 +5,7 @@
 #include "tests/runtime/fakes.h"
 #include <gtest/gtest.h>
 
+#include "evener/device/opencl/list.h"
 #include "evener/nn/initialise.h"
 #include "evener/runtime/models.h"
 
@@ -24,7 +25,8 @@ class ReplicaModelsTest : public testing::TestWithParam<std::string> {
     size_ = layout_of(network_).size;
     ModelSetup setup{network_, training_, &data_, {}};
     for (std::size_t i = 0; i < kWorkers; ++i) {
-      devices_.push_back(make_test_device(GetParam()));
+      devices_.push_back(
+          make_test_device(GetParam() == "parts" ? "opencl:0.0." + std::to_string(i) : GetParam()));
       setup.devices.push_back(devices_.back().get());
       replicas_.push_back(
           devices_.back()->make_replica(network_, training_of_worker(training_, i)));
@@ -144,7 +146,17 @@ TEST_P(ReplicaModelsTest, AttractsWithMomentum) {
   expect_same();
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, ReplicaModelsTest, testing::Values("cpu:1", "remote"),
+// Parts of one OpenCL device share its memory and merge there.
+std::vector<std::string> kinds_here() {
+  std::vector<std::string> kinds{"cpu:1", "remote"};
+  const auto devices = opencl::list();
+  if (!devices.empty() && devices[0].processor && devices[0].compute_units > 1) {
+    kinds.emplace_back("parts");
+  }
+  return kinds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, ReplicaModelsTest, testing::ValuesIn(kinds_here()),
                          [](const auto& device) { return device.param.substr(0, 3); });
 
 }  // namespace

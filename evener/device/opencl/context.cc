@@ -105,9 +105,8 @@ std::shared_ptr<Context> open(const Place& place, const DeviceOptions& options) 
     context->device = device;
     context->context = opened.context;
     context->queue = cl::CommandQueue(context->context, device);
-    context->kind = (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_CPU) != 0
-                        ? Kind::processor
-                        : Kind::accelerator;
+    const bool processor = (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_CPU) != 0;
+    context->kind = processor && !options.as_card ? Kind::processor : Kind::accelerator;
     context->compute_units = device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
     context->memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
     if (options.memory_limit > 0) context->memory = std::min(context->memory, options.memory_limit);

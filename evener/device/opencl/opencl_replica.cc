@@ -38,6 +38,9 @@ class OpenClReplica final : public Replica {
   void clear_blocks(int vector, const Blocks& blocks) override {
     guarded("clearing rows", [&] { copies_.clear(buffer(vector), blocks); });
   }
+  bool sum_blocks(const Blocks& blocks, std::span<Replica* const> replicas,
+                  std::span<const float> weights, std::span<float> values) override;
+  bool adopt_blocks(const Blocks& blocks, Replica& owner) override;
 
  private:
   const cl::Buffer& buffer(int vector) const {
@@ -50,10 +53,15 @@ class OpenClReplica final : public Replica {
     try {
       return work();
     } catch (const cl::Error& error) {
+      session_.drain();
       fail(session_.context->name, what, error);
+    } catch (...) {
+      session_.drain();
+      throw;
     }
   }
 
+  bool shares_memory_with(const Replica& other) const;
   void reserve();
   void forward(const Step& step);
   void first_layer(const Step& step);
@@ -73,6 +81,7 @@ class OpenClReplica final : public Replica {
   // Activity i is the input of dense layer i: with sparse input, activity 0 is the first hidden
   // layer's; with dense input it is the features themselves.
   std::vector<Activity> activities_;
+  cl::Buffer sum_;    // of a merge that was worked out here
   cl::Buffer plain_;  // a sparse first layer's sums, later its errors, as rows
 };
 
@@ -110,6 +119,38 @@ void OpenClReplica::store(int vector, std::span<float> values) {
     read(*session_.context, buffer(vector), values);
     finish(*session_.context);
   });
+}
+
+/// Parts of one device: their buffers are in one context.
+bool OpenClReplica::shares_memory_with(const Replica& other) const {
+  const auto* neighbour = dynamic_cast<const OpenClReplica*>(&other);
+  return neighbour != nullptr &&
+         neighbour->session_.context->context() == session_.context->context();
+}
+
+bool OpenClReplica::sum_blocks(const Blocks& blocks, std::span<Replica* const> replicas,
+                               std::span<const float> weights, std::span<float> values) {
+  const bool shared = std::all_of(replicas.begin(), replicas.end(), [&](const Replica* replica) {
+    return shares_memory_with(*replica);
+  });
+  if (!shared) return false;
+  guarded("merging replicas", [&] {
+    if (sum_() == nullptr) sum_ = make_buffer(*session_.context, session_.layout.size);
+    for (std::size_t i = 0; i < replicas.size(); ++i) {
+      const auto& from = static_cast<OpenClReplica*>(replicas[i])->buffer(0);
+      copies_.merge(sum_, from, blocks, i == 0 ? 0.0F : 1.0F, weights[i]);
+    }
+    copies_.store(sum_, blocks, values);
+  });
+  return true;
+}
+
+bool OpenClReplica::adopt_blocks(const Blocks& blocks, Replica& owner) {
+  if (!shares_memory_with(owner)) return false;
+  guarded("merging replicas", [&] {
+    copies_.merge(buffer(0), static_cast<OpenClReplica&>(owner).sum_, blocks, 0.0F, 1.0F);
+  });
+  return true;
 }
 
 void OpenClReplica::reserve() {

@@ -1,6 +1,7 @@
 #include "evener/device/opencl/program.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -45,13 +46,22 @@ std::string build_log(const cl::Program& program, const cl::Device& device) {
   }
 }
 
-/// Nothing where the file is not there or the driver will not have it.
+// A kept binary begins with its checksum: PoCL crashes on a damaged one rather than refuse it.
+constexpr std::size_t kChecksum = sizeof(XXH64_hash_t);
+
+/// Nothing where the file is not there, is damaged or the driver will not have it.
 std::optional<cl::Program> from_cache(const Context& context, const std::string& file) {
   if (!std::filesystem::exists(file)) return std::nullopt;
   try {
     const MappedFile kept(file);
-    const auto* bytes = reinterpret_cast<const unsigned char*>(kept.bytes().data());
-    const cl::Program::Binaries binaries{{bytes, bytes + kept.bytes().size()}};
+    const auto bytes = kept.bytes();
+    if (bytes.size() <= kChecksum) return std::nullopt;
+    XXH64_hash_t checksum = 0;
+    std::memcpy(&checksum, bytes.data(), kChecksum);
+    const auto binary = bytes.subspan(kChecksum);
+    if (XXH3_64bits(binary.data(), binary.size()) != checksum) return std::nullopt;
+    const auto* begin = reinterpret_cast<const unsigned char*>(binary.data());
+    const cl::Program::Binaries binaries{{begin, begin + binary.size()}};
     cl::Program program(context.context, {context.device}, binaries);
     program.build({context.device});
     return program;
@@ -68,7 +78,11 @@ void to_cache(const cl::Program& program, const Context& context, const std::str
     for (std::size_t i = 0; i < devices.size(); ++i) {
       if (devices[i]() != context.device() || binaries[i].empty()) continue;
       std::filesystem::create_directories(std::filesystem::path(file).parent_path());
-      write_atomically(file, std::as_bytes(std::span(binaries[i])));
+      const XXH64_hash_t checksum = XXH3_64bits(binaries[i].data(), binaries[i].size());
+      AtomicFile out(file);
+      out.write(&checksum, kChecksum);
+      out.write(binaries[i].data(), binaries[i].size());
+      out.commit();
     }
   } catch (const std::exception&) {
   }
@@ -86,10 +100,8 @@ Tiling tiling_for(const Context& context) {
   return {.vec = 8, .nv = 2, .tile = 4, .block = 16, .strip = 8, .wg = 1};
 }
 
-namespace {
-
-cl::Program build(const Context& context, const std::string& source, const std::string& options,
-                  const std::string& cache_directory) {
+cl::Program build_program(const Context& context, const std::string& source,
+                          const std::string& options, const std::string& cache_directory) {
   const std::string file =
       cache_directory.empty() ? "" : cache_file(context, source, options, cache_directory);
   if (!file.empty()) {
@@ -111,6 +123,8 @@ cl::Program build(const Context& context, const std::string& source, const std::
   return program;
 }
 
+namespace {
+
 /// Replicas of one device share what was built for it. Never released: see shared() in context.cc.
 cl::Program shared_build(const Context& context, const std::string& source,
                          const std::string& options, const std::string& cache_directory) {
@@ -120,7 +134,7 @@ cl::Program shared_build(const Context& context, const std::string& source,
   const std::pair key(context.device(), options);
   const auto at = built.find(key);
   if (at != built.end()) return at->second;
-  return built.emplace(key, build(context, source, options, cache_directory)).first->second;
+  return built.emplace(key, build_program(context, source, options, cache_directory)).first->second;
 }
 
 }  // namespace

@@ -16,10 +16,14 @@ struct Tiling {
 };
 Tiling tiling_for(const Context& context);
 
+/// Compiles kernels, or takes them from the cache. DeviceError with the compiler's log where they
+/// do not build.
+cl::Program build_program(const Context& context, const std::string& source,
+                          const std::string& options, const std::string& cache_directory);
+
 class Program {
  public:
-  /// DeviceError with the compiler's log where the kernels do not build. What was built is kept in
-  /// `cache_directory`.
+  /// What was built is kept in `cache_directory`; empty: only in memory.
   Program(std::shared_ptr<Context> context, Optimizer optimizer,
           const std::string& cache_directory);
 

@@ -70,4 +70,17 @@ void RowCopies::clear(const cl::Buffer& vector, const Blocks& blocks) {
   finish(*session_.context);
 }
 
+void RowCopies::merge(const cl::Buffer& into, const cl::Buffer& from, const Blocks& blocks,
+                      float keep, float add) {
+  const std::size_t vec = session_.program.tiling().vec;
+  const std::size_t vectors = (session_.layout.size - blocks.dense) / vec;
+  session_.program.run("merge_range", vectors, 1, into, from, place(blocks.dense), word(vectors),
+                       keep, add);
+  in_portions(blocks, [&](std::span<const std::uint32_t> rows) {
+    session_.program.run("merge_rows", blocks.width / vec, rows.size(), into, from, rows_,
+                         word(rows.size()), word(blocks.width), keep, add);
+  });
+  finish(*session_.context);
+}
+
 }  // namespace evener::opencl

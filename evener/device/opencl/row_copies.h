@@ -13,6 +13,9 @@ class RowCopies {
   void load(const cl::Buffer& vector, const Blocks& blocks, std::span<const float> values);
   void store(const cl::Buffer& vector, const Blocks& blocks, std::span<float> values);
   void clear(const cl::Buffer& vector, const Blocks& blocks);
+  /// into = keep * into + add * from; both are in this context.
+  void merge(const cl::Buffer& into, const cl::Buffer& from, const Blocks& blocks, float keep,
+             float add);
 
  private:
   /// Calls f(rows) for as many rows at a time as the scratch holds, their numbers on the device.

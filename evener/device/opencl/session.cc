@@ -41,7 +41,7 @@ Session::Session(std::shared_ptr<Context> opened, const Network& for_network,
   }
 }
 
-Session::~Session() {
+void Session::drain() const {
   for (const cl::CommandQueue& queue : {context->queue, copies_}) {
     if (queue() != nullptr) clFinish(queue());  // of a lost device: fails, and nothing is under way
   }

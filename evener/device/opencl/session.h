@@ -61,8 +61,9 @@ class Session {
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  /// Copies that use our memory end before it does.
-  ~Session();
+  ~Session() { drain(); }
+  /// Waits for what is under way, whatever becomes of it: copies must not outlive their memory.
+  void drain() const;
 
   /// Makes this the batch at hand, unless `prepare` has it ready. `grouped`: it will be trained on.
   void begin(const Batch& batch, const Step& step, bool grouped);

@@ -77,3 +77,22 @@ KERNEL void clear_rows(global float* vector, global const uint* rows, uint count
     for EACH (v, 0, width / VEC) PUT(vector + (ulong)rows[i] * width + v * VEC) = (vec)(0.0f);
   }
 }
+
+// Merges of replicas: into = keep * into + add * from, over rows and over what follows them.
+KERNEL void merge_rows(global float* into, global const float* from, global const uint* rows,
+                       uint count, uint width, float keep, float add) {
+  for EACH (i, 1, count) {
+    for EACH (v, 0, width / VEC) {
+      const ulong at = (ulong)rows[i] * width + v * VEC;
+      PUT(into + at) = keep == 0 ? add * AT(from + at) : keep * AT(into + at) + add * AT(from + at);
+    }
+  }
+}
+
+KERNEL void merge_range(global float* into, global const float* from, ulong begin, uint vectors,
+                        float keep, float add) {
+  for EACH (i, 0, vectors) {
+    const ulong at = begin + (ulong)i * VEC;
+    PUT(into + at) = keep == 0 ? add * AT(from + at) : keep * AT(into + at) + add * AT(from + at);
+  }
+}

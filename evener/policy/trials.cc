@@ -1,0 +1,168 @@
+#include "evener/policy/trials.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace evener {
+
+namespace {
+
+// Less than this share of the fastest device's speed does not get a second look.
+constexpr double kHopeless = 0.1;
+constexpr std::size_t kFirstLooks = 2;  // the first of them may have kernels to compile
+constexpr std::size_t kSecondLooks = 1;
+// Slower than this share of what was measured, so often in a row: something has changed.
+constexpr double kSlow = 0.7;
+constexpr int kSlowInARow = 3;
+
+}  // namespace
+
+void Trials::join(int worker, const std::string& name) {
+  const auto index = static_cast<std::size_t>(worker);
+  if (names_.size() <= index) names_.resize(index + 1);
+  names_[index] = name;
+  entries_.push_back({worker});
+  begin();
+}
+
+void Trials::leave(int worker) {
+  std::erase_if(entries_, [&](const Entry& entry) { return entry.worker == worker; });
+  begin();
+}
+
+void Trials::begin() {
+  stage_ = !on_ || entries_.size() < 2 ? Stage::settled : Stage::first_look;
+  count_ = entries_.size();
+  rates_.assign(entries_.size() + 1, 0);
+  for (auto& entry : entries_) entry.speed = 0;
+  slow_ = 0;
+}
+
+std::vector<int> Trials::active() const {
+  std::vector<int> workers;
+  for (std::size_t i = 0; i < count_; ++i) workers.push_back(entries_[i].worker);
+  std::sort(workers.begin(), workers.end());
+  return workers;
+}
+
+std::size_t Trials::looks() const {
+  if (stage_ == Stage::first_look) return kFirstLooks;
+  return stage_ == Stage::second_look ? kSecondLooks : 0;
+}
+
+void Trials::finished(const Finished& event) {
+  rows_ += event.rows;
+  if (event.seconds <= 0) return;
+  for (auto& entry : entries_) {
+    if (entry.worker != event.worker) continue;
+    entry.speed = std::max(entry.speed, static_cast<double>(event.rows) / event.seconds);
+  }
+}
+
+void Trials::sort_by_speed() {
+  std::stable_sort(entries_.begin(), entries_.end(),
+                   [](const Entry& a, const Entry& b) { return a.speed > b.speed; });
+}
+
+std::vector<std::string> Trials::merged(Seconds now, std::size_t whole) {
+  const std::size_t rows = std::exchange(rows_, 0);
+  const Seconds seconds = now - std::exchange(since_, now);
+  const double rate = seconds > 0 ? static_cast<double>(rows) / seconds : 0;
+  switch (stage_) {
+    case Stage::first_look:
+      sort_by_speed();
+      count_ = static_cast<std::size_t>(std::count_if(
+          entries_.begin(), entries_.end(),
+          [&](const Entry& entry) { return entry.speed >= kHopeless * entries_.front().speed; }));
+      for (std::size_t i = 0; i < count_; ++i) entries_[i].speed = 0;
+      stage_ = Stage::second_look;
+      return {};
+    case Stage::second_look:
+      sort_by_speed();
+      plan_trials();
+      return sets_.empty() ? settle() : std::vector<std::string>{};
+    case Stage::trial:
+      if (2 * rows < whole) return {};  // cut short by the epoch: tells little
+      rates_[count_] = rate;
+      sets_.pop_back();
+      if (sets_.empty()) return settle();
+      count_ = sets_.back();
+      return {};
+    case Stage::settled:
+      return watch(rate);
+  }
+  return {};
+}
+
+// Speeds while all devices work: together they cannot do better.
+void Trials::plan_trials() {
+  sets_.clear();
+  double sum = 0;
+  for (std::size_t count = 1; count <= count_; ++count) {
+    sum += entries_[count - 1].speed;
+    if (count == 1 || sum >= worth_ * entries_.front().speed) sets_.push_back(count);
+  }
+  if (sets_.size() == 1) sets_.clear();  // one alone has nothing to win
+  stage_ = Stage::trial;
+  count_ = sets_.empty() ? 1 : sets_.back();
+}
+
+std::vector<std::string> Trials::settle() {
+  stage_ = Stage::settled;
+  const double alone = rates_[1];
+  count_ = 1;
+  for (std::size_t count = 2; count < rates_.size(); ++count) {
+    const double least = count_ == 1 ? worth_ * alone : rates_[count_];
+    if (rates_[count] > 0 && rates_[count] >= least) count_ = count;
+  }
+  std::string seen;
+  for (std::size_t count = 1; count < rates_.size(); ++count) {
+    if (rates_[count] == 0) continue;
+    seen +=
+        fmt::format("{}{} {:.0f} rows/s", seen.empty() ? "" : "; ", names(count), rates_[count]);
+  }
+  for (std::size_t i = 0; alone == 0 && i < entries_.size(); ++i) {  // nothing was worth a trial
+    seen += fmt::format("{}{} {:.0f} rows/s", seen.empty() ? "" : "; ",
+                        names_[static_cast<std::size_t>(entries_[i].worker)], entries_[i].speed);
+  }
+  std::vector<std::string> notes{"measured: " + seen};
+  if (count_ == entries_.size()) {
+    notes.emplace_back("decided: all devices train");
+    return notes;
+  }
+  std::string demoted;
+  for (std::size_t i = count_; i < entries_.size(); ++i) {
+    demoted += fmt::format("{}{}", demoted.empty() ? "" : ", ",
+                           names_[static_cast<std::size_t>(entries_[i].worker)]);
+  }
+  notes.push_back(fmt::format(
+      "decided: {} {} demoted: several devices must train {:g} times as many rows a second as the "
+      "best alone, since averaged models learn less from a row",
+      demoted, count_ + 1 == entries_.size() ? "is" : "are", worth_));
+  return notes;
+}
+
+// Only where several devices work: one alone has nobody to be compared with.
+std::vector<std::string> Trials::watch(double rate) {
+  if (!on_ || count_ < 2) return {};
+  slow_ = rate < kSlow * rates_[count_] ? slow_ + 1 : 0;
+  if (slow_ < kSlowInARow) return {};
+  const std::string note =
+      fmt::format("measured: {} now {:.0f} rows/s, {:.0f} before; trying again", names(count_),
+                  rate, rates_[count_]);
+  begin();
+  return {note};
+}
+
+std::string Trials::names(std::size_t count) const {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : " + ",
+                        names_[static_cast<std::size_t>(entries_[i].worker)]);
+  }
+  return text;
+}
+
+}  // namespace evener

@@ -1,0 +1,63 @@
+// Kernels that were built are kept, and kernels that do not build are reported.
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "evener/device/opencl/list.h"
+#include "evener/device/opencl/program.h"
+
+namespace evener {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class ProgramTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+    context_ = opencl::open({0, 0, -1}, {});
+    fs::remove_all(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string error_of(const std::string& source) {
+    try {
+      opencl::build_program(*context_, source, "-cl-std=CL1.2", folder_);
+    } catch (const DeviceError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  std::shared_ptr<opencl::Context> context_;
+  fs::path folder_ = fs::path(testing::TempDir()) / "evener-kernels";
+};
+
+TEST_F(ProgramTest, WhatDoesNotBuildIsReportedWithTheCompilersWords) {
+  const std::string error = error_of("kernel void broken(global float* x) { x[0] = nonsense; }");
+  EXPECT_THAT(error, HasSubstr("opencl:0.0: the kernels do not build"));
+  EXPECT_THAT(error, HasSubstr("nonsense"));
+  EXPECT_FALSE(fs::exists(folder_)) << "nothing is kept of it";
+}
+
+TEST_F(ProgramTest, WhatWasBuiltIsKeptAndADamagedFileIsBuiltAnew) {
+  const std::string source = "kernel void one(global float* x) { x[0] = 1.0f; }";
+  EXPECT_EQ(error_of(source), "");
+  ASSERT_TRUE(fs::exists(folder_));
+  const auto file = fs::directory_iterator(folder_)->path();
+  const auto size = fs::file_size(file);
+  EXPECT_EQ(error_of(source), "");
+  fs::resize_file(file, size / 2);
+  EXPECT_EQ(error_of(source), "");
+  EXPECT_EQ(fs::file_size(file), size) << "and kept again";
+}
+
+TEST_F(ProgramTest, ACacheThatCannotBeWrittenIsNoError) {
+  folder_ = "/proc/no-such-folder";
+  EXPECT_EQ(error_of("kernel void two(global float* x) { x[0] = 2.0f; }"), "");
+}
+
+}  // namespace
+}  // namespace evener
