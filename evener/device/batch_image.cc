@@ -7,7 +7,7 @@ namespace evener {
 
 namespace {
 
-constexpr std::uint32_t kAligned = 32;  // words: sections that are read as vectors start on these
+constexpr std::uint32_t kAligned = 32;  // words: what vectors or libraries read starts on these
 
 std::uint32_t end_of(const BatchImage& image) {
   return static_cast<std::uint32_t>(image.words.size());
@@ -51,8 +51,8 @@ void BatchImager::add_rows(const Batch& batch, const DropoutMask& mask, BatchIma
     total += static_cast<std::uint32_t>(offsets[batch.rows[s] + 1] - offsets[batch.rows[s]]);
   }
   image.words[image.offsets + image.count] = total;
-  image.features = add_section(image, total);
-  image.values = add_section(image, total);
+  image.features = add_section(image, total, kAligned);
+  image.values = add_section(image, total, kAligned);
   std::uint32_t* feature = image.words.data() + image.features;
   std::uint32_t* value = image.words.data() + image.values;
   for (std::uint32_t s = 0; s < image.count; ++s) {

@@ -12,6 +12,7 @@
 
 #include "evener/device/cpu/cpu_device.h"
 #include "evener/device/cpu/kernels.h"
+#include "evener/device/cuda/probe.h"
 #include "evener/device/device.h"
 #include "evener/device/opencl/list.h"
 #include "evener/nn/initialise.h"
@@ -21,7 +22,7 @@ namespace evener {
 namespace {
 
 // Every device of this machine: the CPU with each of its instruction sets, every OpenCL device as a
-// whole, two parts of it, and a processor with the layouts that cards get.
+// whole, two parts of it, and a processor with the layouts that cards get, and every CUDA card.
 std::vector<std::string> devices_here() {
   std::vector<std::string> names;
   for (const auto& name : cpu::instruction_sets()) names.push_back("cpu/" + name);
@@ -35,6 +36,7 @@ std::vector<std::string> devices_here() {
       names.push_back(whole + ".1");
     }
   }
+  for (const auto& card : cuda::probe().cards) names.push_back(card.name);
   return names;
 }
 
@@ -68,6 +70,8 @@ struct Case {
   std::size_t batch;
   int threads;
   std::size_t keep_bytes;  // 1: nothing is kept, every tile is computed twice
+  std::size_t memory_limit = 0;
+  bool biased = false;  // biases start as random numbers, not as zeros
 };
 
 template <class T>
@@ -106,6 +110,12 @@ Case random_case(std::uint64_t seed) {
 std::vector<float> start_of(const Case& c) {
   std::vector<float> parameters(layout_of(c.network).size);
   initialise(c.network, c.training.seed, parameters);
+  Random random(c.training.seed, 8);
+  for (const LayerSegments& layer : layout_of(c.network).layers) {
+    for (std::size_t i = 0; c.biased && i < layer.bias.cols; ++i) {
+      parameters[layer.bias.offset + i] = static_cast<float>(2 * random.uniform() - 1);
+    }
+  }
   return parameters;
 }
 
@@ -125,12 +135,14 @@ std::unique_ptr<Device> open_device(const std::string& name, std::size_t memory_
 }
 
 std::unique_ptr<Replica> make_replica(const Case& c, const std::string& device) {
-  if (!device.starts_with("cpu/")) return open_device(device)->make_replica(c.network, c.training);
+  if (!device.starts_with("cpu/")) {
+    return open_device(device, c.memory_limit)->make_replica(c.network, c.training);
+  }
   return cpu::make_cpu_device({.threads = c.threads, .keep_bytes = c.keep_bytes})
       ->make_replica(c.network, c.training);
 }
 
-void check_steps(const Case& c, const std::string& device) {
+void check_steps(const Case& c, const std::string& device, int epochs = 3) {
   auto expected = start_of(c);
   std::vector<std::vector<float>> state(
       static_cast<std::size_t>(state_vectors(c.training.optimizer)),
@@ -141,7 +153,7 @@ void check_steps(const Case& c, const std::string& device) {
   std::iota(rows.begin(), rows.end(), 0U);
   Random(c.training.seed, 9).shuffle(std::span(rows));
   std::uint64_t number = 0;
-  for (int epoch = 0; epoch < 3; ++epoch) {
+  for (int epoch = 0; epoch < epochs; ++epoch) {
     for (std::size_t at = 0; at < rows.size(); at += c.batch) {
       const Batch batch{&c.data, std::span(rows).subspan(at, std::min(c.batch, rows.size() - at))};
       const Step step{++number, 0.05F};
@@ -222,6 +234,59 @@ void check_padding(const Case& c, const std::string& device) {
 
 TEST_P(Conformance, PaddingStaysZero) {
   for (std::uint64_t seed = 1; seed <= kCases; ++seed) check_padding(random_case(seed), GetParam());
+}
+
+// Enough labels and samples that an accelerator works on several chunks of labels and several
+// slices of each; what it has room for decides how many chunks it keeps between its two walks.
+Case many_labels(Loss loss) {
+  Random random(5);
+  Case c;
+  c.network.features = 40;
+  c.network.hidden = {3};
+  c.network.labels = 15'000;
+  c.network.loss = loss;
+  c.training.optimizer = Optimizer::adagrad;
+  c.training.epsilon = 1e-3F;
+  c.training.clip = 0.01F;
+  c.data = random_data(random, 300, c.network.features, c.network.labels);
+  c.batch = 300;
+  c.threads = 2;
+  c.keep_bytes = 1'000'000;
+  c.biased = true;
+  return c;
+}
+
+TEST_P(Conformance, ManyLabels) {
+  for (const Loss loss : {Loss::softmax, Loss::sigmoid}) {
+    check_steps(many_labels(loss), GetParam(), 1);
+    ASSERT_FALSE(HasFailure()) << to_string(loss);
+  }
+  check_predictions(many_labels(Loss::softmax), GetParam());
+}
+
+TEST_P(Conformance, ManyLabelsAndLittleRoom) {
+  if (on_cpu()) return;  // it has no memory of its own to run out of
+  Case c = many_labels(Loss::softmax);
+  for (const std::size_t limit : {12'000'000, 45'000'000}) {
+    c.memory_limit = limit;
+    check_steps(c, GetParam(), 1);
+    ASSERT_FALSE(HasFailure()) << limit;
+  }
+}
+
+// A layer whose gradient is too large for an accelerator's scratch, and is worked out in pieces.
+TEST_P(Conformance, WideLayer) {
+  Random random(6);
+  Case c;
+  c.network = {.features = 4'100, .hidden = {}, .labels = 5'000, .loss = Loss::sigmoid};
+  c.training.optimizer = Optimizer::sgd;
+  c.training.clip = 0.5F;
+  c.biased = true;
+  c.data = random_data(random, 2, c.network.features, c.network.labels);
+  c.batch = 2;
+  c.threads = 2;
+  c.keep_bytes = 0;
+  check_steps(c, GetParam(), 1);
 }
 
 TEST_P(Conformance, SameSeedAndThreadsSameBits) {
@@ -398,7 +463,7 @@ TEST_P(Accelerator, ALimitBoundsTheRowsOfABatchAndTheyFit) {
   Network network{.features = 1000, .hidden = {64}, .labels = 5000};
   const Training training;
   std::size_t before = 0;
-  for (const std::size_t megabytes : {5, 8, 20}) {
+  for (const std::size_t megabytes : {7, 10, 20}) {
     const auto device = open_device(GetParam(), megabytes * 1'000'000);
     const std::size_t most = device->most_rows(network, training);
     EXPECT_GT(most, before) << megabytes;

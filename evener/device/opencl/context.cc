@@ -15,6 +15,10 @@ namespace evener::opencl {
 
 namespace {
 
+// A chunk's logits stay in a processor's cache; elsewhere it must occupy a whole card.
+constexpr std::size_t kProcessorChunk = std::size_t{512} << 10;
+constexpr std::size_t kAcceleratorChunk = std::size_t{16} << 20;
+
 const char* name_of(cl_int code) {
   switch (code) {
     case CL_DEVICE_NOT_AVAILABLE:
@@ -75,6 +79,11 @@ Shared& shared(const Place& place) {
 }
 
 }  // namespace
+
+MemoryLimits limits_of(const Context& context) {
+  return {context.name, context.memory, context.most_at_once,
+          context.kind == Kind::processor ? kProcessorChunk : kAcceleratorChunk, 0};
+}
 
 void fail(const std::string& device, const std::string& what, const cl::Error& error) {
   throw DeviceError(fmt::format("{}: {}: {} ({} from {})", device, what, name_of(error.err()),

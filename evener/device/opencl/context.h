@@ -6,6 +6,7 @@
 #include <string>
 
 #include "evener/device/device.h"
+#include "evener/device/footprint.h"
 #include "evener/device/opencl/cl.h"
 
 namespace evener::opencl {
@@ -34,6 +35,8 @@ struct Context {
 
 /// Opens it; UsageError where there is no such device, with what there is.
 std::shared_ptr<Context> open(const Place& place, const DeviceOptions& options);
+
+MemoryLimits limits_of(const Context& context);
 
 /// DeviceError: what was being done, and OpenCL's error code in words.
 [[noreturn]] void fail(const std::string& device, const std::string& what, const cl::Error& error);

@@ -16,7 +16,7 @@ class OpenClDevice final : public Device {
     return make_opencl_replica(context_, network, training, options_.cache_directory);
   }
   std::size_t most_rows(const Network& network, const Training& training) const override {
-    return Footprint(*context_, network, training).most_rows();
+    return Footprint(limits_of(*context_), network, training).most_rows();
   }
 
  private:

@@ -293,7 +293,7 @@ void OpenClReplica::predict(const Batch& batch, Predictions& out) {
       output_.read_best();
       finish(*session_.context);
     });
-    output_.append_predictions(out);
+    output_.append(out);
   }
 }
 

@@ -6,7 +6,6 @@
 
 #include "evener/device/device.h"
 #include "evener/device/opencl/context.h"
-#include "evener/device/opencl/footprint.h"
 
 namespace evener::opencl {
 

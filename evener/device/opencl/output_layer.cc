@@ -1,8 +1,6 @@
 #include "evener/device/opencl/output_layer.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <numeric>
 
 namespace evener::opencl {
@@ -182,55 +180,18 @@ void OutputLayer::read_best() {
   read(*session_.context, best_labels_, std::span(host_best_labels_));
 }
 
-// Softmax: log of the normaliser less the targets' weighted logits. Others: the loss with all
-// targets 0, and what a target at logit z changes: sigmoid -z, squared (z - 1)^2 / 2 - z^2 / 2.
-std::vector<double> OutputLayer::sample_losses() const {
-  const BatchImage& image = session_.image();
-  std::vector<double> losses(image.count, 0);
-  for (std::uint32_t s = 0; s < image.count; ++s) {
-    if (!softmax_) {
-      losses[s] = host_totals_[s];
-    } else if (image.words[image.shares + s] != 0) {
-      losses[s] = host_tops_[s] + std::log(static_cast<double>(host_totals_[s]));
-    }
-  }
-  const double constant = session_.network.loss == Loss::squared ? 0.5 : 0.0;
-  for (std::uint32_t i = 0; i < image.targets; ++i) {
-    const auto weight = std::bit_cast<float>(image.words[image.target_weights + i]);
-    losses[image.words[image.target_samples + i]] +=
-        constant - static_cast<double>(weight) * image.count * host_target_logits_[i];
-  }
-  return losses;
+LabelResults OutputLayer::results() const {
+  return {host_tops_,        host_totals_, host_target_logits_, host_best_,
+          host_best_labels_, slices_,      session_.capacity};
 }
 
 double OutputLayer::total_loss() const {
-  const auto losses = sample_losses();
+  const auto losses = sample_losses(session_.network.loss, session_.image(), results());
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
-void OutputLayer::append_predictions(Predictions& out) const {
-  const auto losses = sample_losses();
-  std::vector<std::size_t> order;
-  for (std::uint32_t s = 0; s < session_.image().count; ++s) {
-    order.clear();
-    for (std::size_t slice = 0; slice < slices_; ++slice) {
-      const std::size_t first = (slice * session_.capacity + s) * out.k;
-      for (std::size_t i = 0; i < out.k; ++i) order.push_back(first + i);
-    }
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      if (host_best_[a] != host_best_[b]) return host_best_[a] > host_best_[b];
-      return host_best_labels_[a] < host_best_labels_[b];
-    });
-    for (std::size_t i = 0; i < out.k; ++i) {
-      const double z = host_best_[order[i]];
-      double score = z;
-      if (softmax_) score = std::exp(z - host_tops_[s]) / host_totals_[s];
-      if (session_.network.loss == Loss::sigmoid) score = 1.0 / (1.0 + std::exp(-z));
-      out.labels.push_back(host_best_labels_[order[i]]);
-      out.scores.push_back(static_cast<float>(score));
-    }
-    out.losses.push_back(static_cast<float>(losses[s]));
-  }
+void OutputLayer::append(Predictions& out) const {
+  append_predictions(session_.network.loss, session_.image(), results(), out);
 }
 
 }  // namespace evener::opencl

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "evener/device/label_results.h"
 #include "evener/device/opencl/dense_layers.h"
 #include "evener/device/opencl/session.h"
 #include "evener/nn/predictions.h"
@@ -32,7 +33,7 @@ class OutputLayer {
   void read_losses();
   double total_loss() const;
   void read_best();
-  void append_predictions(Predictions& out) const;
+  void append(Predictions& out) const;
 
  private:
   struct Chunk {
@@ -50,7 +51,7 @@ class OutputLayer {
   void pointwise(const Chunk& chunk);
   void gradient(const Chunk& chunk, const Activity& input);
   void normalise();
-  std::vector<double> sample_losses() const;
+  LabelResults results() const;
 
   Session& session_;
   DenseLayers& dense_;

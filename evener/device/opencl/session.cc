@@ -26,7 +26,7 @@ Session::Session(std::shared_ptr<Context> opened, const Network& for_network,
       network(for_network),
       training(for_training),
       layout(layout_of(for_network)),
-      footprint(*context, for_network, for_training),
+      footprint(limits_of(*context), for_network, for_training),
       program(context, for_training.optimizer, cache_directory),
       panel(program.tiling().panel()),
       imager_(for_network, static_cast<std::uint32_t>(panel)) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "evener/device/batch_image.h"
+#include "evener/device/footprint.h"
 #include "evener/device/opencl/context.h"
-#include "evener/device/opencl/footprint.h"
 #include "evener/device/opencl/memory.h"
 #include "evener/device/opencl/program.h"
 #include "evener/device/update_rule.h"

@@ -1,18 +1,15 @@
-#include "evener/device/opencl/footprint.h"
+#include "evener/device/footprint.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "evener/core/error.h"
+#include "evener/device/device.h"
 
-namespace evener::opencl {
+namespace evener {
 
 namespace {
 
-// A chunk's logits stay in a processor's cache; elsewhere it must occupy a whole card.
-constexpr std::size_t kProcessorChunk = std::size_t{512} << 10;
-constexpr std::size_t kAcceleratorChunk = std::size_t{16} << 20;
 constexpr std::size_t kFewestLabels = 64;
 // As the CPU device: kept logits may take 8 % of the model, or this where it is small.
 constexpr double kKeepShare = 0.08;
@@ -23,13 +20,14 @@ constexpr std::size_t kMostSamples = 1 << 16;
 
 }  // namespace
 
-Footprint::Footprint(const Context& context, const Network& network, const Training& training)
-    : kind_(context.kind),
-      memory_(context.memory),
+Footprint::Footprint(const MemoryLimits& limits, const Network& network, const Training& training)
+    : memory_(limits.bytes),
+      chunk_bytes_(limits.chunk),
       labels_(network.labels),
       keeps_(network.loss == Loss::softmax),
       model_bytes_(layout_of(network).size * sizeof(float) *
                    (1 + static_cast<std::size_t>(state_vectors(training.optimizer)))),
+      scratch_bytes_(limits.scratch),
       row_floats_(kOtherFloats) {
   for (const std::uint32_t units : network.hidden) row_floats_ += 3 * padded(units);
   if (network.sparse_input()) {
@@ -42,25 +40,26 @@ Footprint::Footprint(const Context& context, const Network& network, const Train
   if (bytes(1) > memory_) {
     throw DeviceError(fmt::format(
         "{}: the model with its optimizer state needs {:.1f} MB and the device has {:.1f} MB",
-        context.name, static_cast<double>(bytes(1)) / kMega, static_cast<double>(memory_) / kMega));
+        limits.device, static_cast<double>(bytes(1)) / kMega,
+        static_cast<double>(memory_) / kMega));
   }
-  if (vector > context.most_at_once) {
+  if (vector > limits.at_once) {
     throw DeviceError(fmt::format(
         "{}: the model needs {:.1f} MB in one piece and the device gives at most {:.1f} MB",
-        context.name, static_cast<double>(vector) / kMega,
-        static_cast<double>(context.most_at_once) / kMega));
+        limits.device, static_cast<double>(vector) / kMega,
+        static_cast<double>(limits.at_once) / kMega));
   }
 }
 
 std::size_t Footprint::chunk_labels(std::size_t samples) const {
-  const std::size_t most = kind_ == Kind::processor ? kProcessorChunk : kAcceleratorChunk;
-  const std::size_t fit = most / (samples * sizeof(float)) / kFewestLabels * kFewestLabels;
+  const std::size_t fit = chunk_bytes_ / (samples * sizeof(float)) / kFewestLabels * kFewestLabels;
   const std::size_t all = (labels_ + kFewestLabels - 1) / kFewestLabels * kFewestLabels;
   return std::clamp(fit, kFewestLabels, std::max(all, kFewestLabels));
 }
 
 std::size_t Footprint::bytes(std::size_t samples) const {
-  return model_bytes_ + samples * sizeof(float) * (row_floats_ + chunk_labels(samples));
+  return model_bytes_ + scratch_bytes_ +
+         samples * sizeof(float) * (row_floats_ + chunk_labels(samples));
 }
 
 std::size_t Footprint::kept_chunks(std::size_t samples) const {
@@ -83,4 +82,4 @@ std::size_t Footprint::most_rows() const {
   return fits;
 }
 
-}  // namespace evener::opencl
+}  // namespace evener

@@ -3,17 +3,26 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
-#include "evener/device/opencl/context.h"
 #include "evener/nn/network.h"
 #include "evener/nn/training.h"
 
-namespace evener::opencl {
+namespace evener {
+
+/// What a replica may use of a device.
+struct MemoryLimits {
+  std::string device;       // its name, for errors
+  std::size_t bytes = 0;    // in all
+  std::size_t at_once = 0;  // in one piece
+  std::size_t chunk = 0;    // bytes of the logits that are best worked on together
+  std::size_t scratch = 0;  // bytes that it needs whatever the batch
+};
 
 class Footprint {
  public:
   /// DeviceError where the model with its optimizer state does not fit.
-  Footprint(const Context& context, const Network& network, const Training& training);
+  Footprint(const MemoryLimits& limits, const Network& network, const Training& training);
 
   std::size_t most_rows() const;
 
@@ -25,12 +34,13 @@ class Footprint {
  private:
   std::size_t bytes(std::size_t samples) const;
 
-  Kind kind_;
   std::size_t memory_;
+  std::size_t chunk_bytes_;
   std::size_t labels_;
   bool keeps_;  // softmax comes back to its logits
   std::size_t model_bytes_;
+  std::size_t scratch_bytes_;
   std::size_t row_floats_;  // of a batch's row in all layers
 };
 
-}  // namespace evener::opencl
+}  // namespace evener

@@ -1,0 +1,14 @@
+# evener_cuda_sources(SOURCES KERNELS)
+# The files of the plug-in that holds the CUDA devices. SOURCES are for any C++ compiler; among them
+# is what the plug-in needs of Evener's own code, which is compiled once more for a shared object.
+function(evener_cuda_sources sources kernels)
+  set(plugin ${PROJECT_SOURCE_DIR}/evener/device/cuda/plugin)
+  file(GLOB cu CONFIGURE_DEPENDS ${plugin}/*.cu)
+  file(GLOB cc CONFIGURE_DEPENDS ${plugin}/*.cc)
+  list(REMOVE_ITEM cc ${plugin}/merges.cc)  # only where NCCL is
+  set(own core/buffer nn/network nn/training device/batch_image device/device device/footprint
+          device/label_results device/update_rule)
+  list(TRANSFORM own REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/evener/\\1.cc")
+  set(${sources} ${cc} ${own} PARENT_SCOPE)
+  set(${kernels} ${cu} PARENT_SCOPE)
+endfunction()

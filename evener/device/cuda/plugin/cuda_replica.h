@@ -1,0 +1,13 @@
+// A model on a card: the order of the kernels in a step.
+#pragma once
+
+#include <memory>
+
+#include "evener/device/cuda/plugin/card.h"
+
+namespace evener::cuda {
+
+std::unique_ptr<Replica> make_cuda_replica(std::shared_ptr<OpenCard> card, const Network& network,
+                                           const Training& training);
+
+}  // namespace evener::cuda

@@ -1,0 +1,72 @@
+// What the kernels share: how they are launched, how work is dealt to threads, and sums over a
+// block of them. Launches are calls, not <<<...>>>, so that any compiler reads these files: the
+// tests run them on the host (tests/device/cuda_host).
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include <cuda_runtime.h>
+
+#include "evener/device/cuda/plugin/calls.h"
+#include "evener/device/cuda/plugin/kernels.h"
+
+namespace evener::cuda {
+
+constexpr unsigned kThreads = 256;            // of a block; a power of two, as reduce() wants
+constexpr std::size_t kMostBlocks = 1 << 16;  // of kernels whose threads walk on by the grid's size
+
+/// Blocks for `items` items of one thread each.
+inline std::size_t blocks_for(std::size_t items) {
+  return std::min((items + kThreads - 1) / kThreads, kMostBlocks);
+}
+
+/// Threads of a block that works on a row: no more than the row has use for.
+inline unsigned threads_for(std::size_t width) {
+  unsigned threads = 32;
+  while (threads < kThreads && threads < width) threads *= 2;
+  return threads;
+}
+
+/// Puts a kernel on the stream; `name` is for the error.
+template <class... Parameters, class... Arguments>
+void launch(const char* name, void (*kernel)(Parameters...), std::size_t blocks, unsigned threads,
+            cudaStream_t stream, Arguments&&... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(threads);
+  config.stream = stream;
+  check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
+}
+
+__device__ inline std::size_t own_item() {
+  return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+}
+__device__ inline std::size_t items_apart() {
+  return std::size_t{gridDim.x} * blockDim.x;
+}
+
+struct Plus {
+  __device__ float operator()(float a, float b) const { return a + b; }
+};
+struct Larger {
+  __device__ float operator()(float a, float b) const { return a > b ? a : b; }
+};
+
+/// Joins the values of all threads of a block, always in the same order; every thread gets the
+/// result. All of them must call it.
+template <class T, class Join>
+__device__ T reduce(T value, Join join) {
+  __shared__ T parts[kThreads];
+  __syncthreads();  // what an earlier call left has been read
+  parts[threadIdx.x] = value;
+  __syncthreads();
+  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half)
+      parts[threadIdx.x] = join(parts[threadIdx.x], parts[threadIdx.x + half]);
+    __syncthreads();
+  }
+  return parts[0];
+}
+
+}  // namespace evener::cuda

@@ -1,0 +1,41 @@
+// CUDA as a user meets it: a command that needs none of it, and a reason where there is no card.
+#include <cstdio>
+
+#include "tests/app/command.h"
+
+#include "evener/device/cuda/probe.h"
+
+namespace evener {
+namespace {
+
+class CudaCommand : public CommandTest {
+ protected:
+  /// The shared libraries that the command asks for.
+  static std::string needed() {
+    const std::string list = "readelf -d '" EVENER_COMMAND "' | grep NEEDED";
+    FILE* pipe = popen(list.c_str(), "r");
+    std::string text;
+    char buffer[256];
+    while (pipe != nullptr && std::fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;
+    if (pipe != nullptr) pclose(pipe);
+    return text;
+  }
+};
+
+TEST_F(CudaCommand, LinksNoCudaLibrary) {
+  EXPECT_THAT(needed(), AllOf(HasSubstr("libstdc++"), Not(HasSubstr("libcu")),
+                              Not(HasSubstr("libnccl")), Not(HasSubstr("evener_cuda"))));
+}
+
+TEST_F(CudaCommand, SaysWhyThereIsNoCard) {
+  const cuda::Probe probe = cuda::probe();
+  if (!probe.cards.empty()) GTEST_SKIP() << "there is a card";
+  EXPECT_THAT(probe.why_not, Not(IsEmpty()));
+  EXPECT_THAT(run({"devices"}).out, HasSubstr("not usable: " + probe.why_not));
+  expect_error(training("run", {"--devices", "cuda:0"}), 2,
+               "device 'cuda:0': CUDA is not usable here: " + probe.why_not);
+  expect_error(training("run", {"--devices", "cuda:x"}), 2, "CUDA devices are cuda:N");
+}
+
+}  // namespace
+}  // namespace evener
