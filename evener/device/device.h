@@ -117,7 +117,8 @@ struct DeviceOptions {
   bool as_card = false;
 };
 
-/// "cpu" (all cores), "cpu:T", "opencl:P.D", "opencl:P.D.S". UsageError names what is valid.
+/// "cpu" (all cores), "cpu:T", "opencl:P.D", "opencl:P.D.S", "cuda:N". UsageError names what is
+/// valid.
 std::unique_ptr<Device> make_device(const std::string& name, const DeviceOptions& options = {});
 
 /// A device that runs but failed: lost, or out of its memory.

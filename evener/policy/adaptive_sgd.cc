@@ -36,7 +36,6 @@ class AdaptiveSgd final : public Policy {
                        crew_.join(e);
                        scaler_.join(e.worker);
                        trials_.join(e.worker, e.traits.name);
-                       look_again();
                        if (running_) give(e.worker);
                      },
                      [&](const Lost& e) {
@@ -45,7 +44,6 @@ class AdaptiveSgd final : public Policy {
                        trials_.leave(e.worker);
                        left_ += e.rows;
                        quota_ += e.rows;
-                       look_again();
                        dry_ = false;
                        if (running_) continue_or_merge();
                      },
@@ -82,14 +80,14 @@ class AdaptiveSgd final : public Policy {
     const auto workers = trials_.active();
     scaler_.begin_mega_batch();
     left_ = trials_.alone() ? kEndless : scaler_.mega_batch();
-    look_again();
     quota_ = left_ / std::max<std::size_t>(1, workers.size());
     for (const int worker : workers) give(worker);
   }
 
   void give(int worker) {
-    if (left_ == 0 || dry_) return;
-    if (trials_.looks() > 0) return look(worker);
+    if (dry_) return;
+    if (trials_.looking()) return look(worker);
+    if (left_ == 0) return;
     // Static scheduling, for the ablation: nobody takes more than an equal share.
     std::size_t most = left_;
     if (!dynamic_) {
@@ -104,16 +102,8 @@ class AdaptiveSgd final : public Policy {
     decisions_.emplace_back(assign);
   }
 
-  /// Looks go by the number of batches, not of rows.
-  void look_again() {
-    looks_.assign(static_cast<std::size_t>(crew_.size()), trials_.looks());
-    if (trials_.looks() > 0) left_ = kEndless;
-  }
-
   void look(int worker) {
-    std::size_t& looks = looks_[static_cast<std::size_t>(worker)];
-    if (looks == 0) return;
-    --looks;
+    if (!trials_.look(worker)) return;
     const std::size_t rows = trials_.looks_closely() ? scaler_.most() : scaler_.least() / 2;
     decisions_.emplace_back(
         crew_.assign(worker, std::max<std::size_t>(1, rows), Work::local, scaler_.rate(worker)));
@@ -135,9 +125,8 @@ class AdaptiveSgd final : public Policy {
   }
 
   void go_on(Seconds now) {
-    for (const auto& text : trials_.merged(now, scaler_.mega_batch())) {
+    for (const auto& text : trials_.merged(now, scaler_.mega_batch()))
       decisions_.emplace_back(Note{text});
-    }
     if (running_) begin_mega_batch();
   }
 
@@ -148,7 +137,6 @@ class AdaptiveSgd final : public Policy {
   bool dynamic_;
   bool running_ = false, dry_ = false;
   std::uint64_t epoch_ = 0;
-  std::vector<std::size_t> looks_;    // batches that each device has yet to show its speed with
   std::size_t left_ = 0, quota_ = 0;  // samples of the mega-batch, of each device's static share
   Decisions decisions_;
 };

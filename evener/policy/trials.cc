@@ -36,7 +36,7 @@ void Trials::begin() {
   stage_ = !on_ || entries_.size() < 2 ? Stage::settled : Stage::first_look;
   count_ = entries_.size();
   rates_.assign(entries_.size() + 1, 0);
-  for (auto& entry : entries_) entry.speed = 0;
+  for (auto& entry : entries_) entry = {entry.worker, 0, kFirstLooks};
   slow_ = 0;
 }
 
@@ -47,9 +47,14 @@ std::vector<int> Trials::active() const {
   return workers;
 }
 
-std::size_t Trials::looks() const {
-  if (stage_ == Stage::first_look) return kFirstLooks;
-  return stage_ == Stage::second_look ? kSecondLooks : 0;
+bool Trials::look(int worker) {
+  for (auto& entry : entries_) {
+    if (entry.worker != worker) continue;
+    if (entry.looks == 0) return false;
+    --entry.looks;
+    return true;
+  }
+  return false;
 }
 
 void Trials::finished(const Finished& event) {
@@ -76,7 +81,7 @@ std::vector<std::string> Trials::merged(Seconds now, std::size_t whole) {
       count_ = static_cast<std::size_t>(std::count_if(
           entries_.begin(), entries_.end(),
           [&](const Entry& entry) { return entry.speed >= kHopeless * entries_.front().speed; }));
-      for (std::size_t i = 0; i < count_; ++i) entries_[i].speed = 0;
+      for (std::size_t i = 0; i < count_; ++i) entries_[i] = {entries_[i].worker, 0, kSecondLooks};
       stage_ = Stage::second_look;
       return {};
     case Stage::second_look:
@@ -117,31 +122,7 @@ std::vector<std::string> Trials::settle() {
     const double least = count_ == 1 ? worth_ * alone : rates_[count_];
     if (rates_[count] > 0 && rates_[count] >= least) count_ = count;
   }
-  std::string seen;
-  for (std::size_t count = 1; count < rates_.size(); ++count) {
-    if (rates_[count] == 0) continue;
-    seen +=
-        fmt::format("{}{} {:.0f} rows/s", seen.empty() ? "" : "; ", names(count), rates_[count]);
-  }
-  for (std::size_t i = 0; alone == 0 && i < entries_.size(); ++i) {  // nothing was worth a trial
-    seen += fmt::format("{}{} {:.0f} rows/s", seen.empty() ? "" : "; ",
-                        names_[static_cast<std::size_t>(entries_[i].worker)], entries_[i].speed);
-  }
-  std::vector<std::string> notes{"measured: " + seen};
-  if (count_ == entries_.size()) {
-    notes.emplace_back("decided: all devices train");
-    return notes;
-  }
-  std::string demoted;
-  for (std::size_t i = count_; i < entries_.size(); ++i) {
-    demoted += fmt::format("{}{}", demoted.empty() ? "" : ", ",
-                           names_[static_cast<std::size_t>(entries_[i].worker)]);
-  }
-  notes.push_back(fmt::format(
-      "decided: {} {} demoted: several devices must train {:g} times as many rows a second as the "
-      "best alone, since averaged models learn less from a row",
-      demoted, count_ + 1 == entries_.size() ? "is" : "are", worth_));
-  return notes;
+  return notes();
 }
 
 // Only where several devices work: one alone has nobody to be compared with.
@@ -154,15 +135,6 @@ std::vector<std::string> Trials::watch(double rate) {
                   rate, rates_[count_]);
   begin();
   return {note};
-}
-
-std::string Trials::names(std::size_t count) const {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : " + ",
-                        names_[static_cast<std::size_t>(entries_[i].worker)]);
-  }
-  return text;
 }
 
 }  // namespace evener

@@ -31,8 +31,10 @@ class Trials {
 
   /// Those that work now, ascending.
   std::vector<int> active() const;
-  /// How many batches each of them does before the next merge; 0: a mega-batch together.
-  std::size_t looks() const;
+  /// Each of them does a few batches of its own before the next merge, not a mega-batch together:
+  /// look() counts one of a worker's, false if it has done them all.
+  bool looking() const { return stage_ == Stage::first_look || stage_ == Stage::second_look; }
+  bool look(int worker);
   bool looks_closely() const { return stage_ == Stage::second_look; }
   /// One device, for good: there is nothing to merge before the end of the epoch.
   bool alone() const { return on_ && stage_ == Stage::settled && count_ == 1; }
@@ -41,7 +43,8 @@ class Trials {
   enum class Stage { first_look, second_look, trial, settled };
   struct Entry {
     int worker;
-    double speed = 0;  // rows a second, the best of its batches in this look
+    double speed = 0;       // rows a second, the best of its batches in this look
+    std::size_t looks = 0;  // that it has yet to do
   };
 
   void begin();
@@ -49,7 +52,11 @@ class Trials {
   void plan_trials();
   std::vector<std::string> settle();
   std::vector<std::string> watch(double rate);
+  std::string name(std::size_t entry) const {
+    return names_[static_cast<std::size_t>(entries_[entry].worker)];
+  }
   std::string names(std::size_t count) const;
+  std::vector<std::string> notes() const;
 
   bool on_;
   double worth_;

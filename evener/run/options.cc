@@ -172,7 +172,7 @@ std::vector<OptionInfo> strategy_options() {
       text_option({"devices", "",
                    "auto (all cores and every accelerator), or a list: cpu, cpu:T for T threads, "
                    "cpu:1,cpu:1 for two "
-                   "workers of one thread, opencl:P.D, opencl:P.D.S (see evener devices)"},
+                   "workers of one thread, opencl:P.D, opencl:P.D.S, cuda:N (see evener devices)"},
                   &T::devices),
       text_option({"emulate", "", "slow devices down, by index or name: 1=x0.25"}, &T::emulate),
       text_option({"memory-limit", "MB",
