@@ -84,7 +84,8 @@ def main():
             for seed in range(1, args.seeds + 1):
                 for name, (devices, strategy) in entries(args).items():
                     slow = 1 if name == "cpu alone" else speed
-                    runs[name].append(compare(args.data, devices, strategy, slow, seed, extra, folder))
+                    where = f"{folder}/{seed} {name}"
+                    runs[name].append(compare(args.data, devices, strategy, slow, seed, extra, where))
         alone = ["cpu alone", "accelerator alone"]
         rate = {name: statistics.median(r["samples_per_second"] for r in several) for name, several in runs.items()}
         best = min(alone, key=lambda n: statistics.median(r["curve"][-1]["quality"] for r in runs[n]))

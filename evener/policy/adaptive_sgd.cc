@@ -85,9 +85,7 @@ class AdaptiveSgd final : public Policy {
   }
 
   void give(int worker) {
-    if (dry_) return;
-    if (trials_.looking()) return look(worker);
-    if (left_ == 0) return;
+    if (dry_ || (trials_.looking() && looks(worker)) || left_ == 0) return;
     // Static scheduling, for the ablation: nobody takes more than an equal share.
     std::size_t most = left_;
     if (!dynamic_) {
@@ -102,11 +100,13 @@ class AdaptiveSgd final : public Policy {
     decisions_.emplace_back(assign);
   }
 
-  void look(int worker) {
-    if (!trials_.look(worker)) return;
+  /// True: it looks, or the look is over and what comes next waits for the merge.
+  bool looks(int worker) {
+    if (!trials_.look(worker)) return trials_.looked();
     const std::size_t rows = trials_.looks_closely() ? scaler_.most() : scaler_.least() / 2;
     decisions_.emplace_back(
         crew_.assign(worker, std::max<std::size_t>(1, rows), Work::local, scaler_.rate(worker)));
+    return true;
   }
 
   /// Everyone who is idle goes on; when nobody can, the mega-batch is over.

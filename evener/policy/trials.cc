@@ -36,7 +36,7 @@ void Trials::begin() {
   stage_ = !on_ || entries_.size() < 2 ? Stage::settled : Stage::first_look;
   count_ = entries_.size();
   rates_.assign(entries_.size() + 1, 0);
-  for (auto& entry : entries_) entry = {entry.worker, 0, kFirstLooks};
+  for (auto& entry : entries_) entry = {entry.worker, 0, kFirstLooks, 0};
   slow_ = 0;
 }
 
@@ -47,21 +47,28 @@ std::vector<int> Trials::active() const {
   return workers;
 }
 
+std::size_t Trials::looks() const {
+  return stage_ == Stage::first_look ? kFirstLooks : kSecondLooks;
+}
+
+bool Trials::looked() const {
+  const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(count_);
+  return std::all_of(entries_.begin(), end, [this](auto& entry) { return entry.done >= looks(); });
+}
+
 bool Trials::look(int worker) {
   for (auto& entry : entries_) {
-    if (entry.worker != worker) continue;
-    if (entry.looks == 0) return false;
-    --entry.looks;
-    return true;
+    if (entry.worker == worker && entry.looks > 0) return entry.looks-- > 0;
   }
   return false;
 }
 
 void Trials::finished(const Finished& event) {
   rows_ += event.rows;
-  if (event.seconds <= 0) return;
   for (auto& entry : entries_) {
     if (entry.worker != event.worker) continue;
+    ++entry.done;  // what it does beyond a look, in other sizes, does not count for it
+    if (event.seconds <= 0 || (looking() && entry.done > looks())) return;
     entry.speed = std::max(entry.speed, static_cast<double>(event.rows) / event.seconds);
   }
 }
@@ -81,7 +88,8 @@ std::vector<std::string> Trials::merged(Seconds now, std::size_t whole) {
       count_ = static_cast<std::size_t>(std::count_if(
           entries_.begin(), entries_.end(),
           [&](const Entry& entry) { return entry.speed >= kHopeless * entries_.front().speed; }));
-      for (std::size_t i = 0; i < count_; ++i) entries_[i] = {entries_[i].worker, 0, kSecondLooks};
+      for (std::size_t i = 0; i < count_; ++i)
+        entries_[i] = {entries_[i].worker, 0, kSecondLooks, 0};
       stage_ = Stage::second_look;
       return {};
     case Stage::second_look:

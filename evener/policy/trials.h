@@ -31,10 +31,11 @@ class Trials {
 
   /// Those that work now, ascending.
   std::vector<int> active() const;
-  /// Each of them does a few batches of its own before the next merge, not a mega-batch together:
-  /// look() counts one of a worker's, false if it has done them all.
+  /// A look is under way: each does a few batches for it, and then whatever else until all have.
+  /// look() counts one of a worker's, false if it has been given them all.
   bool looking() const { return stage_ == Stage::first_look || stage_ == Stage::second_look; }
   bool look(int worker);
+  bool looked() const;  // all have
   bool looks_closely() const { return stage_ == Stage::second_look; }
   /// One device, for good: there is nothing to merge before the end of the epoch.
   bool alone() const { return on_ && stage_ == Stage::settled && count_ == 1; }
@@ -44,10 +45,12 @@ class Trials {
   struct Entry {
     int worker;
     double speed = 0;       // rows a second, the best of its batches in this look
-    std::size_t looks = 0;  // that it has yet to do
+    std::size_t looks = 0;  // that it has yet to be given
+    std::size_t done = 0;   // batches of this look
   };
 
   void begin();
+  std::size_t looks() const;
   void sort_by_speed();
   void plan_trials();
   std::vector<std::string> settle();
