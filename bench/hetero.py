@@ -100,7 +100,7 @@ def main():
             if len(workers) == 2:
                 ratio = statistics.median(r["workers"][0]["updates"] / max(1, r["workers"][1]["updates"]) for r in several)
             busy = "/".join(f"{100 * w['compute']:.0f}" for w in workers)
-            batches = "/".join(str(w["batch"]) for w in workers)
+            batches = "/".join(str(w["last_batch"]) for w in workers)
             print(f"{name:<20}{text(seconds):>10}{rate[name]:>10.0f}{100 * share:>10.0f} %{text(ratio):>10}  {batches}, {busy} %")
 
 
