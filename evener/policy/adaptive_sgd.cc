@@ -79,13 +79,14 @@ class AdaptiveSgd final : public Policy {
     dry_ = false;
     const auto workers = trials_.active();
     scaler_.begin_mega_batch();
-    left_ = trials_.alone() ? kEndless : scaler_.mega_batch();
+    left_ = trials_.alone() || trials_.looking() ? kEndless : scaler_.mega_batch();
     quota_ = left_ / std::max<std::size_t>(1, workers.size());
     for (const int worker : workers) give(worker);
   }
 
   void give(int worker) {
-    if (dry_ || (trials_.looking() && looks(worker)) || left_ == 0) return;
+    // A look is over when all have done it; what comes next waits for the merge.
+    if (dry_ || left_ == 0 || (trials_.looking() && trials_.looked())) return;
     // Static scheduling, for the ablation: nobody takes more than an equal share.
     std::size_t most = left_;
     if (!dynamic_) {
@@ -98,15 +99,6 @@ class AdaptiveSgd final : public Policy {
     left_ -= assign.rows;
     scaler_.took(worker, assign.rows);
     decisions_.emplace_back(assign);
-  }
-
-  /// True: it looks, or the look is over and what comes next waits for the merge.
-  bool looks(int worker) {
-    if (!trials_.look(worker)) return trials_.looked();
-    const std::size_t rows = trials_.looks_closely() ? scaler_.most() : scaler_.least() / 2;
-    decisions_.emplace_back(
-        crew_.assign(worker, std::max<std::size_t>(1, rows), Work::local, scaler_.rate(worker)));
-    return true;
   }
 
   /// Everyone who is idle goes on; when nobody can, the mega-batch is over.

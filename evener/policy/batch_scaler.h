@@ -32,10 +32,8 @@ class BatchScaler {
   void scale(const std::vector<int>& workers);
 
   std::size_t mega_batch() const { return mega_batch_; }  // samples
-  std::size_t most() const { return static_cast<std::size_t>(most_); }
-  std::size_t least() const { return static_cast<std::size_t>(least_); }
-  std::size_t rows(int worker) const;  // of the next batch
-  double rate(int worker) const;       // factor of the learning rate
+  std::size_t rows(int worker) const;                     // of the next batch
+  double rate(int worker) const;                          // factor of the learning rate
   std::size_t rows_taken(int worker) const { return progress_.at(index(worker)).rows; }
   bool any_updates() const;
   const std::vector<DeviceProgress>& progress() const { return progress_; }

@@ -9,10 +9,7 @@ namespace evener {
 
 namespace {
 
-// Less than this share of the fastest device's speed does not get a second look.
-constexpr double kHopeless = 0.1;
-constexpr std::size_t kFirstLooks = 2;  // the first of them may have kernels to compile
-constexpr std::size_t kSecondLooks = 1;
+constexpr std::size_t kLooks = 2;  // the first of them may have kernels to compile
 // Slower than this share of what was measured, so often in a row: something has changed.
 constexpr double kSlow = 0.7;
 constexpr int kSlowInARow = 3;
@@ -22,7 +19,8 @@ constexpr int kSlowInARow = 3;
 void Trials::join(int worker, const std::string& name) {
   const auto index = static_cast<std::size_t>(worker);
   if (names_.size() <= index) names_.resize(index + 1);
-  names_[index] = name;
+  const bool taken = std::find(names_.begin(), names_.end(), name) != names_.end();
+  names_[index] = taken ? fmt::format("{} [{}]", name, worker) : name;
   entries_.push_back({worker});
   begin();
 }
@@ -33,10 +31,10 @@ void Trials::leave(int worker) {
 }
 
 void Trials::begin() {
-  stage_ = !on_ || entries_.size() < 2 ? Stage::settled : Stage::first_look;
+  stage_ = !on_ || entries_.size() < 2 ? Stage::settled : Stage::look;
   count_ = entries_.size();
   rates_.assign(entries_.size() + 1, 0);
-  for (auto& entry : entries_) entry = {entry.worker, 0, kFirstLooks, 0};
+  for (auto& entry : entries_) entry = {entry.worker};
   slow_ = 0;
 }
 
@@ -47,35 +45,19 @@ std::vector<int> Trials::active() const {
   return workers;
 }
 
-std::size_t Trials::looks() const {
-  return stage_ == Stage::first_look ? kFirstLooks : kSecondLooks;
-}
-
 bool Trials::looked() const {
-  const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(count_);
-  return std::all_of(entries_.begin(), end, [this](auto& entry) { return entry.done >= looks(); });
-}
-
-bool Trials::look(int worker) {
-  for (auto& entry : entries_) {
-    if (entry.worker == worker && entry.looks > 0) return entry.looks-- > 0;
-  }
-  return false;
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [](const Entry& entry) { return entry.done >= kLooks; });
 }
 
 void Trials::finished(const Finished& event) {
   rows_ += event.rows;
   for (auto& entry : entries_) {
     if (entry.worker != event.worker) continue;
-    ++entry.done;  // what it does beyond a look, in other sizes, does not count for it
-    if (event.seconds <= 0 || (looking() && entry.done > looks())) return;
+    ++entry.done;
+    if (event.seconds <= 0) return;
     entry.speed = std::max(entry.speed, static_cast<double>(event.rows) / event.seconds);
   }
-}
-
-void Trials::sort_by_speed() {
-  std::stable_sort(entries_.begin(), entries_.end(),
-                   [](const Entry& a, const Entry& b) { return a.speed > b.speed; });
 }
 
 std::vector<std::string> Trials::merged(Seconds now, std::size_t whole) {
@@ -83,17 +65,8 @@ std::vector<std::string> Trials::merged(Seconds now, std::size_t whole) {
   const Seconds seconds = now - std::exchange(since_, now);
   const double rate = seconds > 0 ? static_cast<double>(rows) / seconds : 0;
   switch (stage_) {
-    case Stage::first_look:
-      sort_by_speed();
-      count_ = static_cast<std::size_t>(std::count_if(
-          entries_.begin(), entries_.end(),
-          [&](const Entry& entry) { return entry.speed >= kHopeless * entries_.front().speed; }));
-      for (std::size_t i = 0; i < count_; ++i)
-        entries_[i] = {entries_[i].worker, 0, kSecondLooks, 0};
-      stage_ = Stage::second_look;
-      return {};
-    case Stage::second_look:
-      sort_by_speed();
+    case Stage::look:
+      if (!looked()) return {};  // cut short by the epoch
       plan_trials();
       return sets_.empty() ? settle() : std::vector<std::string>{};
     case Stage::trial:
@@ -111,6 +84,8 @@ std::vector<std::string> Trials::merged(Seconds now, std::size_t whole) {
 
 // Speeds while all devices work: together they cannot do better.
 void Trials::plan_trials() {
+  std::stable_sort(entries_.begin(), entries_.end(),
+                   [](const Entry& a, const Entry& b) { return a.speed > b.speed; });
   sets_.clear();
   double sum = 0;
   for (std::size_t count = 1; count <= count_; ++count) {

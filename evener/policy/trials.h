@@ -1,10 +1,11 @@
 // Which devices are worth having. Ours: a slow device can cost more than it brings, because the
 // others wait for it at every merge, and because averaged replicas learn less from a row than one
 // replica that sees them all. So, all of it part of the training:
-//   first look   every device does two small batches
-//   second look  one of full size, those that are not hopelessly slow
-//   trials       the sets of the fastest n, ..., 2, 1 devices train a mega-batch each, merge
-//                included; sets whose speeds do not even add up to enough are not tried
+//   look    every device does two batches of full size, and those that are done train on until all
+//           are; smaller batches would be over sooner, but their gradients are noisy, which Adam's
+//           second moments remember for hundreds of steps
+//   trials  the sets of the fastest n, ..., 2, 1 devices train a mega-batch each, merge included;
+//           sets whose speeds do not even add up to enough are not tried
 // and the set that trains most rows a second stays: several devices only if they are `worth` times
 // as fast as the best one alone.
 #pragma once
@@ -31,27 +32,21 @@ class Trials {
 
   /// Those that work now, ascending.
   std::vector<int> active() const;
-  /// A look is under way: each does a few batches for it, and then whatever else until all have.
-  /// look() counts one of a worker's, false if it has been given them all.
-  bool looking() const { return stage_ == Stage::first_look || stage_ == Stage::second_look; }
-  bool look(int worker);
-  bool looked() const;  // all have
-  bool looks_closely() const { return stage_ == Stage::second_look; }
+  bool looking() const { return stage_ == Stage::look; }
+  /// Every device has done its batches of the look.
+  bool looked() const;
   /// One device, for good: there is nothing to merge before the end of the epoch.
   bool alone() const { return on_ && stage_ == Stage::settled && count_ == 1; }
 
  private:
-  enum class Stage { first_look, second_look, trial, settled };
+  enum class Stage { look, trial, settled };
   struct Entry {
     int worker;
-    double speed = 0;       // rows a second, the best of its batches in this look
-    std::size_t looks = 0;  // that it has yet to be given
-    std::size_t done = 0;   // batches of this look
+    double speed = 0;      // rows a second, the best of its batches
+    std::size_t done = 0;  // batches of the look
   };
 
   void begin();
-  std::size_t looks() const;
-  void sort_by_speed();
   void plan_trials();
   std::vector<std::string> settle();
   std::vector<std::string> watch(double rate);
@@ -64,7 +59,7 @@ class Trials {
   bool on_;
   double worth_;
   std::vector<std::string> names_;  // by worker
-  std::vector<Entry> entries_;      // those present; after a look fastest first
+  std::vector<Entry> entries_;      // those present; after the look fastest first
   Stage stage_ = Stage::settled;
   std::size_t count_ = 0;          // of the entries, the first so many work
   std::vector<std::size_t> sets_;  // sizes yet to be tried

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "evener/core/error.h"
+#include "evener/device/cpu/cpu_device.h"
+#include "evener/device/opencl/list.h"
 
 namespace evener {
 
@@ -61,6 +63,36 @@ void refuse_overlap(const std::vector<std::string>& names, std::size_t last) {
       throw UsageError(fmt::format("--devices: {} and {} are the same device", other, name));
     }
   }
+}
+
+/// Cores that a device keeps busy; 0: it is no processor.
+unsigned cores_of(const std::string& name) {
+  if (name.starts_with("cpu:")) return static_cast<unsigned>(std::stoul(name.substr(4)));
+  if (!name.starts_with("opencl:")) return 0;
+  const opencl::Place place = opencl::parse_place(name);
+  for (const auto& device : opencl::list()) {
+    if (device.place.platform != place.platform || device.place.device != place.device) continue;
+    if (!device.processor) return 0;
+    return place.part >= 0 ? 1 : device.compute_units;
+  }
+  return 0;
+}
+
+/// Workers that take each other's cores are legal, and seldom meant.
+std::string crowding(const std::vector<std::string>& names) {
+  unsigned threads = 0;
+  std::vector<std::string> processors;
+  for (const auto& name : names) {
+    const unsigned cores = cores_of(name);
+    if (cores == 0) continue;
+    threads += cores;
+    processors.push_back(name);
+  }
+  const auto cores = static_cast<unsigned>(cpu::available_cores());
+  if (threads <= cores) return "";
+  return fmt::format("{} {} {} threads on {} {}: they slow each other down",
+                     fmt::join(processors, " + "), processors.size() == 1 ? "is" : "are", threads,
+                     cores, cores == 1 ? "core" : "cores");
 }
 
 }  // namespace
@@ -143,7 +175,10 @@ RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& s
     names[i] = devices.devices.back()->name();
     refuse_overlap(names, i);
   }
-  devices.left_out = std::move(found.left_out);
+  if (!found.left_out.empty()) {
+    devices.notes.push_back(fmt::format("left out: {}", fmt::join(found.left_out, "; ")));
+  }
+  if (auto note = crowding(names); !note.empty()) devices.notes.push_back(std::move(note));
   devices.speeds = parse_emulation(options.emulate, names);
   return devices;
 }

@@ -16,8 +16,8 @@ namespace evener {
 
 struct RunDevices {
   std::vector<std::unique_ptr<Device>> devices;
-  std::vector<double> speeds;         // emulated, one a device; empty: none
-  std::vector<std::string> left_out;  // by --devices auto, with the reasons
+  std::vector<double> speeds;      // emulated, one a device; empty: none
+  std::vector<std::string> notes;  // for people: what auto left out, workers that share cores
   std::optional<VirtualTimeOptions> virtual_time;
 
   std::size_t count() const { return virtual_time ? virtual_time->devices.size() : devices.size(); }

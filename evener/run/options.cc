@@ -170,7 +170,8 @@ std::vector<OptionInfo> schedule_options() {
 std::vector<OptionInfo> strategy_options() {
   std::vector<OptionInfo> options{
       text_option({"devices", "",
-                   "auto (all cores and every accelerator), or a list: cpu, cpu:T for T threads, "
+                   "auto (all cores, and every accelerator that is not those cores again), or a "
+                   "list: cpu, cpu:T for T threads, "
                    "cpu:1,cpu:1 for two "
                    "workers of one thread, opencl:P.D, opencl:P.D.S, cuda:N (see evener devices)"},
                   &T::devices),

@@ -166,10 +166,14 @@ std::string default_directory(const std::string& data) {
 }
 
 void refuse_existing_run(const std::string& path) {
-  if (fs::exists(path + "/config.toml")) {
-    throw UsageError(path + ": holds a run already; go on with it by --resume " + path +
-                     ", or choose another directory");
-  }
+  if (!fs::exists(path + "/config.toml")) return;
+  const fs::path checkpoints = path + "/checkpoints";
+  const bool resumable = fs::is_directory(checkpoints) && !fs::is_empty(checkpoints);
+  throw UsageError(path + (resumable
+                               ? ": holds a run already; go on with it by --resume " + path +
+                                     ", or choose another directory"
+                               : ": holds a run that ended before its first checkpoint; remove "
+                                 "it, or choose another directory"));
 }
 
 /// `evener train FOLDER` trains on its train.* and evaluates on its test.*, if it has one.
@@ -236,7 +240,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   } else {
     devices = open_devices(options, context.devices);
   }
-  const std::vector<std::string> left_out = devices.left_out;
+  const std::vector<std::string> notes = devices.notes;
   // Cheap refusals come before the data is read; a new run directory after, so that bad data leaves
   // none behind.
   std::optional<RunDirectory> directory;
@@ -258,6 +262,9 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   } else {
     options = with_recipe(options, data);
     start = fresh_start(options, data, reporter);
+    // A model that a device cannot hold is refused here, before there is a directory.
+    set_training(setup, options, data, start->model.network);
+    setup = checked(std::move(setup));
     directory.emplace(options.output.empty() ? default_directory(options.data) : options.output,
                       RunDirectory::Open::fresh);
   }
@@ -267,7 +274,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   const std::string config = config_text(with_absolute_paths(options));
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);
-  if (!left_out.empty()) reporter.say(fmt::format("left out: {}", fmt::join(left_out, "; ")));
+  for (const auto& note : notes) reporter.say(note);
   try {
     return Trainer(options, context, reporter, *directory, std::move(setup), std::move(data),
                    std::move(*start))

@@ -75,6 +75,7 @@ TrainResult Trainer::run() {
       counted(data_.train.label_count, "label"),
       counted(layout_of(current_.model.network).parameters(), "parameter")));
   if (!hint_.empty()) reporter_.say(hint_);
+  for (const auto& note : engine_->cut_batches()) reporter_.warn(note);
   if (context_.training_begins) context_.training_begins();
   while (position_.epoch < options_.epochs && !stops_early(options_, current_.progress)) {
     last_step_end_ = step_clock();

@@ -66,6 +66,8 @@ class Engine {
   /// Since the engine was made; virtual if it is.
   Seconds now() const { return stage_->now(); }
   bool is_virtual() const { return setup_.virtual_time.has_value(); }
+  /// Of devices whose memory is too small for the batch size: how large their batches are.
+  std::vector<std::string> cut_batches() const;
   /// "cpu:1 + cpu:1 (emulated x0.25)".
   std::string device_names() const;
   const StrategyChoice& strategy() const { return setup_.strategy; }

@@ -20,6 +20,7 @@ struct ReplicaWorker {
   bool present = true;
   FloatBuffer mirror{};  // of a replica with memory of its own, what merges work on
   bool current = false;  // the mirror is what the replica holds
+  double weight = 0;     // in the last merge: whose optimizer state is kept
 };
 
 class ReplicaModels final : public Models {
@@ -58,6 +59,7 @@ class ReplicaModels final : public Models {
     if (momentum) keep_previous();
     auto views = take_all();
     const std::vector<double> weights = weights_of(decision, views);
+    note_weights(weights);
     const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
     // Rows that no replica changed are the same in all, and stay so if the weights add up to one.
     // Momentum goes on in rows that were changed at any time, and once the weights did not add up
@@ -120,6 +122,7 @@ class ReplicaModels final : public Models {
       return false;  // the others go on, on the host
     }
     if (!shared) return false;
+    note_weights(decision.weights);
     for (auto& worker : workers_) {
       if (!worker.present) continue;
       on_device(worker, [&] { worker.replica->adopt_blocks(blocks, *owner.replica); });
@@ -227,7 +230,7 @@ class ReplicaModels final : public Models {
     if (evaluating_ != nullptr) resume();
     if (vector == 0) return std::move(global_);
     for (;;) {
-      ReplicaWorker& worker = first();
+      ReplicaWorker& worker = leading();
       const auto index = static_cast<std::size_t>(&worker - workers_.data());
       FloatBuffer values;
       if (attempt(index, true, [&] { values = worker.replica->take(vector); })) return values;
@@ -239,7 +242,7 @@ class ReplicaModels final : public Models {
       global_ = std::move(values);
       return;
     }
-    ReplicaWorker& owner = first();
+    ReplicaWorker& owner = leading();
     for (auto& worker : workers_) {
       if (&worker == &owner || !worker.present) continue;
       on_device(worker, [&] { worker.replica->load(vector, values.span()); });
@@ -258,6 +261,18 @@ class ReplicaModels final : public Models {
       if (worker.present) return worker;
     }
     throw DeviceError("every device has failed");
+  }
+  /// Of those present, the first with the largest part in the last merge: one that was demoted has
+  /// an optimizer state from long ago.
+  ReplicaWorker& leading() {
+    ReplicaWorker* leader = &first();
+    for (auto& worker : workers_) {
+      if (worker.present && worker.weight > leader->weight) leader = &worker;
+    }
+    return *leader;
+  }
+  void note_weights(const std::vector<double>& weights) {
+    for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i].weight = weights[i];
   }
   void keep_previous() {
     if (previous_.size() > 0) return;

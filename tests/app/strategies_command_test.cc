@@ -4,6 +4,7 @@
 
 #include "tests/app/command.h"
 
+#include "evener/device/opencl/list.h"
 #include "evener/policy/catalogue.h"
 
 namespace evener {
@@ -95,6 +96,20 @@ TEST_F(SeveralDevices, StrategiesThatCannotRunAreRefusedBeforeAnythingIsWritten)
        {"adaptive-sgd:b-min=64:b-max=32", "adaptive-hogbatch:cpu-min=64:cpu-max=2"}) {
     expect_refused({"--devices", "cpu:1,cpu:1", "--strategy", strategy}, "the batch bounds cross");
   }
+}
+
+TEST_F(SeveralDevices, AModelThatDoesNotFitLeavesNothingBehindAndASmallMemoryIsTold) {
+  if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+  const std::vector<std::string> small{"--devices", "opencl:0.0", "--memory-limit", "1"};
+  auto wide = small;
+  wide.insert(wide.end(), {"--hidden", "4096"});
+  expect_error(training("refused", wide), 1, "needs");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "refused"));
+  auto cut = small;
+  cut.insert(cut.end(), {"--hidden", "8", "--global-batch-size", "5000"});
+  const Outcome outcome = run(training("cut", cut));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("opencl:0.0: its memory holds batches of "));
 }
 
 TEST_F(SeveralDevices, DevicesThatCannotBeAreRefused) {

@@ -80,6 +80,13 @@ TEST(OpenDevices, AnAcceleratorUnderTwoNamesIsRefused) {
   EXPECT_THAT(opened("opencl:0.0.0,opencl:0.0.1"), ElementsAre("opencl:0.0.0", "opencl:0.0.1"));
 }
 
+TEST(OpenDevices, SaysWhereWorkersTakeEachOthersCores) {
+  EXPECT_THAT(open_list("cpu:1").notes, IsEmpty());
+  EXPECT_THAT(open_list("cpu:999").notes, ElementsAre(HasSubstr("cpu:999 is 999 threads on ")));
+  EXPECT_THAT(open_list("cpu:999,cpu:1").notes,
+              ElementsAre(HasSubstr("cpu:999 + cpu:1 are 1000 threads on ")));
+}
+
 TEST(FindDevices, TheProcessorIsTakenOnce) {
   const FoundDevices found = find_devices("cpu");
   EXPECT_TRUE(found.list.starts_with("cpu"));

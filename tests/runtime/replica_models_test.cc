@@ -146,6 +146,27 @@ TEST_P(ReplicaModelsTest, AttractsWithMomentum) {
   expect_same();
 }
 
+// A checkpoint must not hold the state of a device that was demoted long ago.
+TEST_P(ReplicaModelsTest, TheOptimizerStateIsOfWhoeverTrains) {
+  ModelSetup setup{network_, training_, &data_, {}};
+  setup.training.optimizer = Optimizer::momentum;
+  for (const auto& device : devices_) setup.devices.push_back(device.get());
+  const auto models = make_replica_models(setup);
+  FloatBuffer start(size_);
+  initialise(network_, 5, start.span());
+  models->give(0, std::move(start));
+  models->give(1, FloatBuffer(size_));
+  models->resume();
+  const std::vector<std::uint32_t> rows{1, 2, 3};
+  Task task;
+  task.worker = 1;
+  task.parts.push_back({{rows, 3}, Step{}});
+  models->compute(task);
+  models->merge({{0, 1}, 0});
+  const FloatBuffer state = models->take(1);
+  EXPECT_TRUE(std::any_of(state.data(), state.data() + size_, [](float v) { return v != 0; }));
+}
+
 // Parts of one OpenCL device share its memory and merge there.
 std::vector<std::string> kinds_here() {
   std::vector<std::string> kinds{"cpu:1", "remote"};
