@@ -100,6 +100,7 @@ TEST_F(SeveralDevices, StrategiesThatCannotRunAreRefusedBeforeAnythingIsWritten)
 
 TEST_F(SeveralDevices, AModelThatDoesNotFitLeavesNothingBehindAndASmallMemoryIsTold) {
   if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+  environment_.emplace_back("PATH=/usr/bin:/bin");  // PoCL calls a linker
   const std::vector<std::string> small{"--devices", "opencl:0.0", "--memory-limit", "1"};
   auto wide = small;
   wide.insert(wide.end(), {"--hidden", "4096"});

@@ -23,14 +23,17 @@ namespace {
 
 // Every device of this machine: the CPU with each of its instruction sets, every OpenCL device as a
 // whole, two parts of it, and a processor with the layouts that cards get, and every CUDA card.
+// Threads are the same in all instruction sets.
 std::vector<std::string> devices_here() {
   std::vector<std::string> names;
-  for (const auto& name : cpu::instruction_sets()) names.push_back("cpu/" + name);
+  for (const auto& name : cpu::instruction_sets()) {
+    if (!kThreadSanitized || names.empty()) names.push_back("cpu/" + name);
+  }
   for (const auto& listed : opencl::list()) {
     if (!listed.usable) continue;
     const std::string whole = opencl::to_string(listed.place);
     names.push_back(whole);
-    if (listed.processor && listed.compute_units > 1) {
+    if (listed.processor && listed.compute_units > 1 && !kSanitized) {
       names.push_back("card/" + whole);
       names.push_back(whole + ".0");
       names.push_back(whole + ".1");
