@@ -28,7 +28,8 @@ stage() {
     return 0
   fi
   printf '  FAILED\n\n'
-  tail -n 200 "$log"
+  # Without the tests that passed, which may be all that the last lines are about.
+  grep -v -E '^ +Start +[0-9]+:| Passed +[0-9.]+ sec$' "$log" | tail -n 200
   printf '\n%s failed; the whole log is %s\n' "$title" "$log"
   exit 1
 }

@@ -11,10 +11,18 @@ struct UpdateRule {
   float momentum;       // adam: beta1
   float beta2;
   float root_scale;  // adam: 1 / sqrt(1 - beta2^t)
+  float least_v;     // adam: v is at least this times m^2, see least_share_of_square()
   float epsilon;
   float l2;
   float clip;
 };
+/// Adam's m and v are sums over the same gradients, so v >= share * m^2 whatever these were (by
+/// Cauchy and Schwarz). Threads that race on one model lose parts of either sum; a lost part of v
+/// alone would make m / sqrt(v) as large as m / epsilon, one step that ruins the model. Where
+/// threads may race, the update therefore restores the bound; for a single thread it always holds.
+/// 0 where beta1^2 >= beta2, for which there is no bound.
+float least_share_of_square(float beta1, float beta2);
+
 UpdateRule update_rule(const Training& training, const Step& step);
 
 }  // namespace evener

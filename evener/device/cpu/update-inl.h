@@ -26,6 +26,7 @@ HWY_INLINE void update_with(const UpdateRule& rule, const RowState& row, const f
   const Vec beta2 = hn::Set(kFloats, rule.beta2);
   const Vec beta2_rest = hn::Set(kFloats, 1.0F - rule.beta2);
   const Vec root_scale = hn::Set(kFloats, rule.root_scale);
+  const Vec least_v = hn::Set(kFloats, rule.least_v);
   const Vec epsilon = hn::Set(kFloats, rule.epsilon);
   for (std::size_t i = 0; i < n; i += lanes()) {
     if constexpr (kOptimizer == Optimizer::accumulate) {
@@ -47,8 +48,9 @@ HWY_INLINE void update_with(const UpdateRule& rule, const RowState& row, const f
       w = hn::Sub(w, hn::Div(hn::Mul(rate, g), hn::Add(hn::Sqrt(s), epsilon)));
     } else {
       const Vec m = hn::MulAdd(momentum, racing_load(row.first + i), hn::Mul(beta1_rest, g));
-      const Vec v =
+      const Vec sum =
           hn::MulAdd(beta2, racing_load(row.second + i), hn::Mul(hn::Mul(beta2_rest, g), g));
+      const Vec v = hn::Max(sum, hn::Mul(hn::Mul(least_v, m), m));
       racing_store(m, row.first + i);
       racing_store(v, row.second + i);
       w = hn::Sub(w, hn::Div(hn::Mul(rate, m), hn::MulAdd(hn::Sqrt(v), root_scale, epsilon)));

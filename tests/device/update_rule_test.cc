@@ -1,0 +1,70 @@
+// What is particular to updates of a model that several threads change at once.
+#include "evener/device/update_rule.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "evener/core/buffer.h"
+#include "evener/device/cpu/kernels.h"
+
+namespace evener {
+namespace {
+
+/// One vector of parameters with adam's sums.
+struct State {
+  FloatBuffer weight{cpu::kMaxPanel}, m{cpu::kMaxPanel}, v{cpu::kMaxPanel},
+      gradient{cpu::kMaxPanel};
+
+  void update(const UpdateRule& rule) {
+    cpu::kernels().update(rule, {weight.data(), m.data(), v.data()}, gradient.data(),
+                          cpu::kMaxPanel, 0);
+  }
+};
+
+// A thread read both sums, another added to both, the first wrote its v back: m kept what v lost.
+TEST(AdamUpdate, SurvivesTheLossOfAnothersSquares) {
+  constexpr float kRate = 0.01F;
+  State state;
+  for (std::size_t i = 0; i < cpu::kMaxPanel; ++i) state.m.data()[i] = 0.1F;
+  state.update(update_rule({.optimizer = Optimizer::adam}, {50, kRate}));
+  for (std::size_t i = 0; i < cpu::kMaxPanel; ++i) {
+    EXPECT_LT(std::abs(state.weight.data()[i]), 10 * kRate);
+    EXPECT_GT(state.v.data()[i], 0) << "the next step is to find a sound state";
+  }
+}
+
+RC_GTEST_PROP(AdamUpdate, NeverMeetsTheBoundAlone, (std::vector<std::int8_t> gradients)) {
+  const float beta1 = *rc::gen::element(0.5F, 0.9F, 0.99F);
+  const float beta2 = *rc::gen::element(0.99F, 0.999F, 0.9999F);
+  const float share = least_share_of_square(beta1, beta2);
+  RC_ASSERT(share > 0);
+  float m = 0, v = 0;
+  for (const float g : gradients) {
+    m = beta1 * m + (1 - beta1) * g;
+    v = beta2 * v + (1 - beta2) * g * g;
+    RC_ASSERT(v >= share * m * m);
+  }
+}
+
+// The gradients that come nearest to the bound: each beta1 / beta2 of the one after it.
+TEST(AdamUpdate, TheBoundIsTight) {
+  double m = 0, v = 0;
+  for (int i = -300; i <= 0; ++i) {
+    const double g = std::pow(0.9 / 0.999, -i);
+    m = 0.9 * m + 0.1 * g;
+    v = 0.999 * v + 0.001 * g * g;
+  }
+  const double share = least_share_of_square(0.9F, 0.999F);
+  EXPECT_GT(v, share * m * m);
+  EXPECT_LT(v, 1.02 * share * m * m);
+}
+
+TEST(AdamUpdate, HasNoBoundWhereTheFirstSumOutlivesTheSecond) {
+  EXPECT_EQ(least_share_of_square(0.99F, 0.9F), 0);
+}
+
+}  // namespace
+}  // namespace evener
