@@ -28,6 +28,17 @@ std::uint32_t BatchImage::target_at(std::uint32_t label) const {
                                     labels.begin());
 }
 
+void BatchKey::set(const Batch& batch, const Step& at, bool with_groups) {
+  rows.assign(batch.rows.begin(), batch.rows.end());
+  step = at.number;
+  grouped = with_groups;
+}
+
+bool BatchKey::is(const Batch& batch, const Step& at, bool with_groups) const {
+  return step != 0 && step == at.number && grouped == with_groups &&
+         std::equal(rows.begin(), rows.end(), batch.rows.begin(), batch.rows.end());
+}
+
 BatchImager::BatchImager(const Network& network, std::uint32_t panel)
     : network_(network), panel_(panel), slot_of_(network.sparse_input() ? network.features : 0) {}
 

@@ -43,6 +43,17 @@ struct BatchImage {
   std::uint32_t target_at(std::uint32_t label) const;
 };
 
+/// Which batch an image is of: these rows of the data, in this step. A batch is made ready while
+/// another is worked on, and used only if it is what is asked for next.
+struct BatchKey {
+  std::vector<std::uint32_t> rows;
+  std::uint64_t step = 0;  // 0: of none
+  bool grouped = false;
+
+  void set(const Batch& batch, const Step& at, bool with_groups);
+  bool is(const Batch& batch, const Step& at, bool with_groups) const;
+};
+
 /// Makes images; holds what is reused from one to the next.
 class BatchImager {
  public:

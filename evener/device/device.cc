@@ -27,16 +27,6 @@ Blocks blocks_of(const Network& network, const Layout& layout,
   return {rows, input.stride, input.offset + input.size()};
 }
 
-namespace {
-
-template <class F>
-void for_blocks(const Blocks& blocks, std::size_t size, F f) {
-  for (const std::uint32_t row : blocks.rows) f(row * blocks.width, blocks.width);
-  f(blocks.dense, size - blocks.dense);
-}
-
-}  // namespace
-
 void Replica::load_blocks(int vector, const Blocks& blocks, std::span<const float> values) {
   FloatBuffer buffer = take(vector);
   for_blocks(blocks, buffer.size(), [&](std::size_t at, std::size_t n) {

@@ -28,9 +28,13 @@ struct Blocks {
   std::span<const std::uint32_t> rows;
   std::size_t width = 0;  // floats of a row
   std::size_t dense = 0;  // where the rest begins
-
-  std::size_t floats(std::size_t size) const { return rows.size() * width + size - dense; }
 };
+/// Calls f(offset, floats) for each of the blocks of a vector of so many floats.
+template <class F>
+void for_blocks(const Blocks& blocks, std::size_t size, F f) {
+  for (const std::uint32_t row : blocks.rows) f(row * blocks.width, blocks.width);
+  f(blocks.dense, size - blocks.dense);
+}
 /// All of a vector where the network's input is not sparse, whatever the rows.
 Blocks blocks_of(const Network& network, const Layout& layout, std::span<const std::uint32_t> rows);
 

@@ -2,9 +2,11 @@
 // logits that are kept from one walk over the labels to the next, as far as there is room.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
+#include "evener/data/dataset.h"
 #include "evener/nn/network.h"
 #include "evener/nn/training.h"
 
@@ -25,6 +27,17 @@ class Footprint {
   Footprint(const MemoryLimits& limits, const Network& network, const Training& training);
 
   std::size_t most_rows() const;
+
+  /// Calls f(piece) for pieces of a batch to predict, of any size, that fit.
+  template <class F>
+  void in_pieces(const Batch& batch, F f) const {
+    constexpr std::size_t kTogether = 256;
+    const std::size_t most = most_rows();
+    const std::size_t size = most == 0 ? kTogether : std::min(most, kTogether);
+    for (std::size_t at = 0; at < batch.rows.size(); at += size) {
+      f(Batch{batch.data, batch.rows.subspan(at, std::min(size, batch.rows.size() - at))});
+    }
+  }
 
   /// Labels whose logits are worked on together, for batches of up to `samples` rows.
   std::size_t chunk_labels(std::size_t samples) const;

@@ -56,14 +56,14 @@ class GradientModel final : public Models {
 
   void apply(const Apply& decision, const Step& step) override {
     auto gradients = take_gradients();
-    const std::vector<float> weights = weights_of(decision, gradients);
+    const std::vector<double> weights = shares_of_present(decision.weights, gradients);
     const bool sparse = setup_.network.sparse_input();
     walk_.walk(sparse ? &touched_.rows() : nullptr, [&](std::size_t at, std::size_t n) {
       std::fill_n(sum_.data() + at, n, 0.0F);
       for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (gradients[i].size() == 0) continue;
         float* gradient = gradients[i].data() + at;
-        cpu::kernels().add_scaled(gradient, weights[i], sum_.data() + at, n);
+        cpu::kernels().add_scaled(gradient, static_cast<float>(weights[i]), sum_.data() + at, n);
         std::fill_n(gradient, n, 0.0F);  // ready for the next
       }
     });
@@ -128,20 +128,6 @@ class GradientModel final : public Models {
         on_device(i, [&] { worker.replica->clear_blocks(1, blocks(worker.touched.rows())); });
       }
     }
-  }
-  /// The decision's, with the share of workers that just failed spread over the others.
-  static std::vector<float> weights_of(const Apply& decision,
-                                       const std::vector<FloatBuffer>& gradients) {
-    double before = 0, after = 0;
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      before += decision.weights[i];
-      if (gradients[i].size() > 0) after += decision.weights[i];
-    }
-    std::vector<float> weights;
-    for (const double weight : decision.weights) {
-      weights.push_back(static_cast<float>(after == before ? weight : weight * before / after));
-    }
-    return weights;
   }
   Blocks blocks(std::span<const std::uint32_t> rows) const {
     return blocks_of(setup_.network, layout_, rows);

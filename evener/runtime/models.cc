@@ -1,6 +1,7 @@
 #include "evener/runtime/models.h"
 
 #include <cassert>
+#include <numeric>
 
 namespace evener {
 
@@ -12,6 +13,18 @@ void Models::attract(const Attract& /*decision*/) {
 }
 void Models::apply(const Apply& /*decision*/, const Step& /*step*/) {
   assert(!"this model has no gradients to apply");
+}
+
+std::vector<double> Models::shares_of_present(std::vector<double> weights,
+                                              const std::vector<FloatBuffer>& given) {
+  const double before = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (given[i].size() == 0) weights[i] = 0;
+  }
+  const double after = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (after == before || after == 0) return weights;
+  for (double& weight : weights) weight *= before / after;
+  return weights;
 }
 
 std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoice& strategy) {

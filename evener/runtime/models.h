@@ -71,6 +71,11 @@ class Models {
     }
   }
 
+  /// The weights, with those of workers that have nothing to give (they just failed) spread over
+  /// the others.
+  static std::vector<double> shares_of_present(std::vector<double> weights,
+                                               const std::vector<FloatBuffer>& given);
+
  private:
   std::vector<Failure> failures_;
 };

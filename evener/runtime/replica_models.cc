@@ -58,7 +58,7 @@ class ReplicaModels final : public Models {
     if (!momentum && merge_on_device(decision)) return;
     if (momentum) keep_previous();
     auto views = take_all();
-    const std::vector<double> weights = weights_of(decision, views);
+    const std::vector<double> weights = shares_of_present(decision.weights, views);
     note_weights(weights);
     const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
     // Rows that no replica changed are the same in all, and stay so if the weights add up to one.
@@ -126,7 +126,9 @@ class ReplicaModels final : public Models {
     for (auto& worker : workers_) {
       if (!worker.present) continue;
       on_device(worker, [&] { worker.replica->adopt_blocks(blocks, *owner.replica); });
-      copy_blocks(blocks, worker.mirror);
+      for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
+        std::copy_n(global_.data() + at, n, worker.mirror.data() + at);
+      });
       worker.current = true;
       worker.changed.clear();
     }
@@ -279,14 +281,6 @@ class ReplicaModels final : public Models {
     previous_ = FloatBuffer(layout_.size);
     std::copy_n(global_.data(), layout_.size, previous_.data());
   }
-  void copy_blocks(const Blocks& blocks, FloatBuffer& to) const {
-    for (const std::uint32_t row : blocks.rows) {
-      std::copy_n(global_.data() + row * blocks.width, blocks.width,
-                  to.data() + row * blocks.width);
-    }
-    std::copy_n(global_.data() + blocks.dense, layout_.size - blocks.dense,
-                to.data() + blocks.dense);
-  }
   void leave(std::size_t worker) { workers_[worker].present = false; }
   /// For what changes only the replica: a device that fails takes nothing with it.
   template <class F>
@@ -343,20 +337,6 @@ class ReplicaModels final : public Models {
       workers_[i].replica->give(0, std::move(views[i]));
     }
   }
-  /// The decision's, with the share of workers that just failed spread over the others.
-  std::vector<double> weights_of(const Merge& decision,
-                                 const std::vector<FloatBuffer>& views) const {
-    std::vector<double> weights = decision.weights;
-    const double before = std::accumulate(weights.begin(), weights.end(), 0.0);
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      if (views[i].size() == 0) weights[i] = 0;
-    }
-    const double after = std::accumulate(weights.begin(), weights.end(), 0.0);
-    if (after == before || after == 0) return weights;
-    for (double& weight : weights) weight *= before / after;
-    return weights;
-  }
-
   const Dataset* data_;
   Network network_;
   Layout layout_;

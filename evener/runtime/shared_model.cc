@@ -56,7 +56,7 @@ class SharedModel final : public Models {
     if (task.work != Work::copied) return;
     find_rows(task, worker);
     const Blocks blocks = blocks_of(worker);
-    for_blocks(blocks, [&](std::size_t at, std::size_t n) {
+    for_blocks(blocks, size_, [&](std::size_t at, std::size_t n) {
       cpu::kernels().copy(shared_[0].data() + at, worker.loaded.data() + at, n);
     });
     worker.copy->load_blocks(0, blocks, worker.loaded.span());
@@ -88,7 +88,7 @@ class SharedModel final : public Models {
     SharedWorker& worker = worker_of(task);
     const Blocks blocks = blocks_of(worker);
     worker.copy->store_blocks(0, blocks, worker.stepped.span());
-    for_blocks(blocks, [&](std::size_t at, std::size_t n) {
+    for_blocks(blocks, size_, [&](std::size_t at, std::size_t n) {
       float* shared = shared_[0].data() + at;
       // With nobody else the two are the same, but for rounding.
       if (overwrites_ || workers_.size() == 1) {
@@ -159,12 +159,6 @@ class SharedModel final : public Models {
   Blocks blocks_of(const SharedWorker& worker) const {
     return overwrites_ ? Blocks{} : evener::blocks_of(network_, layout_, worker.rows);
   }
-  template <class F>
-  void for_blocks(const Blocks& blocks, F f) const {
-    for (const std::uint32_t row : blocks.rows) f(row * blocks.width, blocks.width);
-    f(blocks.dense, size_ - blocks.dense);
-  }
-
   const Dataset* data_;
   std::vector<Device*> devices_;
   Network network_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "make_support.h"
 #include <gmock/gmock.h>
@@ -98,15 +99,19 @@ TEST(Debian, SaysWhatIsMissing) {
   EXPECT_THAT(error(make_debian_tags, strict), HasSubstr("of 4 packages none is left"));
 }
 
+bool has_package_index() {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/var/lib/apt/lists", none)) {
+    if (entry.path().filename().string().find("_Packages") != std::string::npos) return true;
+  }
+  return false;
+}
+
 // The sizes the documentation promises, on a machine that has Debian's index.
 TEST(Debian, MakesRealSets) {
-  MadeData tags, depends;
-  try {
-    tags = make_debian_tags({});
-    depends = make_debian_depends({});
-  } catch (const Error& error) {
-    GTEST_SKIP() << error.what();
-  }
+  if (!has_package_index()) GTEST_SKIP() << "there is no package index in /var/lib/apt/lists";
+  const MadeData tags = make_debian_tags({});
+  const MadeData depends = make_debian_depends({});
   EXPECT_GT(tags.train.rows(), 20'000U);
   EXPECT_EQ(tags.test.rows(), (tags.train.rows() + tags.test.rows() + 5) / 10);
   EXPECT_NEAR(tags.train.label_count, 600, 100);

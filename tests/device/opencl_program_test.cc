@@ -61,5 +61,12 @@ TEST_F(ProgramTest, ACacheThatCannotBeWrittenIsNoError) {
   EXPECT_EQ(error_of("kernel void two(global float* x) { x[0] = 2.0f; }"), "");
 }
 
+#ifdef EVENER_EXPECT_OPENCL
+// Or the suite would be green with no OpenCL device in it.
+TEST(OpenClRuntime, IsThereWhereItWasInstalled) {
+  EXPECT_FALSE(opencl::list().empty());
+}
+#endif
+
 }  // namespace
 }  // namespace evener

@@ -12,9 +12,6 @@ namespace evener::opencl {
 
 namespace {
 
-// Samples of a prediction that are worked on together.
-constexpr std::size_t kPredictedTogether = 256;
-
 class OpenClReplica final : public Replica {
  public:
   OpenClReplica(std::shared_ptr<Context> context, const Network& network, const Training& training,
@@ -278,12 +275,8 @@ double OpenClReplica::step(const Batch& batch, const Step& step, const NextStep*
 }
 
 void OpenClReplica::predict(const Batch& batch, Predictions& out) {
-  const std::size_t most = session_.footprint.most_rows();
-  const std::size_t together = most == 0 ? kPredictedTogether : std::min(most, kPredictedTogether);
   const Step no_step{.number = 0};
-  for (std::size_t at = 0; at < batch.rows.size(); at += together) {
-    const Batch piece{batch.data,
-                      batch.rows.subspan(at, std::min(together, batch.rows.size() - at))};
+  session_.footprint.in_pieces(batch, [&](const Batch& piece) {
     guarded("prediction", [&] {
       session_.begin(piece, no_step, false);
       reserve();
@@ -294,7 +287,7 @@ void OpenClReplica::predict(const Batch& batch, Predictions& out) {
       finish(*session_.context);
     });
     output_.append(out);
-  }
+  });
 }
 
 }  // namespace

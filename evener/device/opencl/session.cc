@@ -48,15 +48,13 @@ void Session::drain() const {
 }
 
 void Session::begin(const Batch& batch, const Step& step, bool grouped) {
-  BatchSlot& other = slots_[1 - current_];
-  if (other.step != 0 && other.step == step.number && other.grouped == grouped &&
-      std::equal(other.rows.begin(), other.rows.end(), batch.rows.begin(), batch.rows.end())) {
+  if (slots_[1 - current_].key.is(batch, step, grouped)) {
     current_ = 1 - current_;
   } else {
     fill(slots_[current_], batch, step, grouped);
   }
   BatchSlot& slot = slots_[current_];
-  slot.step = 0;  // used up: the same step again would be another batch
+  slot.key.step = 0;  // used up: the same step again would be another batch
   const std::vector<cl::Event> wait{slot.arrived};
   context->queue.enqueueBarrierWithWaitList(&wait);
 }
@@ -66,10 +64,10 @@ void Session::prepare(const Batch& batch, const Step& step) {
 }
 
 void Session::fill(BatchSlot& slot, const Batch& batch, const Step& step, bool grouped) {
+  slot.key.step = 0;  // until all of it is on its way
+  // A batch that was prepared and not wanted may still be on its way, from the same memory.
+  if (slot.arrived() != nullptr) slot.arrived.wait();
   imager_.make(batch, mask(0, step), grouped, slot.image);
-  slot.rows.assign(batch.rows.begin(), batch.rows.end());
-  slot.step = step.number;
-  slot.grouped = grouped;
   if (slot.image.words.size() > slot.words) {
     slot.words = slot.image.words.size() * 5 / 4;
     before_call("allocation");
@@ -79,6 +77,7 @@ void Session::fill(BatchSlot& slot, const Batch& batch, const Step& step, bool g
   copies_.enqueueWriteBuffer(slot.buffer, CL_FALSE, 0, slot.image.words.size() * sizeof(cl_uint),
                              slot.image.words.data(), nullptr, &slot.arrived);
   copies_.flush();
+  slot.key.set(batch, step, grouped);
 }
 
 cl_uint2 Session::columns_of(std::size_t width) const {

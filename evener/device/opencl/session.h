@@ -47,10 +47,8 @@ struct Activity {
 struct BatchSlot {
   BatchImage image;
   cl::Buffer buffer;
-  std::size_t words = 0;            // that the buffer holds
-  std::vector<std::uint32_t> rows;  // which batch it is: these rows of the data, in this step
-  std::uint64_t step = 0;
-  bool grouped = false;
+  std::size_t words = 0;  // that the buffer holds
+  BatchKey key;
   cl::Event arrived;
 };
 

@@ -15,9 +15,6 @@ namespace evener::cuda {
 
 namespace {
 
-// Samples of a prediction that are worked on together.
-constexpr std::size_t kPredictedTogether = 256;
-
 /// Puts words to what failed, around everything that talks to the card.
 template <class F>
 std::invoke_result_t<F> worded(const OpenCard& card, const char* what, F work) {
@@ -212,12 +209,8 @@ double CudaReplica::step(const Batch& batch, const Step& step, const NextStep* n
 }
 
 void CudaReplica::predict(const Batch& batch, Predictions& out) {
-  const std::size_t most = session_.footprint.most_rows();
-  const std::size_t together = most == 0 ? kPredictedTogether : std::min(most, kPredictedTogether);
   const Step no_step{.number = 0};
-  for (std::size_t at = 0; at < batch.rows.size(); at += together) {
-    const Batch piece{batch.data,
-                      batch.rows.subspan(at, std::min(together, batch.rows.size() - at))};
+  session_.footprint.in_pieces(batch, [&](const Batch& piece) {
     guarded("prediction", [&] {
       session_.begin(piece, no_step, false);
       reserve();
@@ -228,7 +221,7 @@ void CudaReplica::predict(const Batch& batch, Predictions& out) {
       session_.stream.wait();
     });
     output_.append(out);
-  }
+  });
 }
 
 }  // namespace

@@ -67,15 +67,13 @@ Vectors Session::all_vectors() const {
 }
 
 void Session::begin(const Batch& batch, const Step& step, bool grouped) {
-  const BatchSlot& other = slots_[1 - current_];
-  if (other.step != 0 && other.step == step.number && other.grouped == grouped &&
-      std::equal(other.rows.begin(), other.rows.end(), batch.rows.begin(), batch.rows.end())) {
+  if (slots_[1 - current_].key.is(batch, step, grouped)) {
     current_ = 1 - current_;
   } else {
     fill(slots_[current_], batch, step, grouped);
   }
   BatchSlot& slot = slots_[current_];
-  slot.step = 0;  // used up: the same step again would be another batch
+  slot.key.step = 0;  // used up: the same step again would be another batch
   slot.arrived.hold(stream);
 }
 
@@ -84,7 +82,7 @@ void Session::prepare(const Batch& batch, const Step& step) {
 }
 
 void Session::fill(BatchSlot& slot, const Batch& batch, const Step& step, bool grouped) {
-  slot.step = 0;  // until all of it is on its way
+  slot.key.step = 0;  // until all of it is on its way
   imager_.make(batch, mask(0, step), grouped, slot.image);
   slot.arrived.wait();  // a batch that was prepared and not wanted may still be on its way
   const std::vector<std::uint32_t>& words = slot.image.words;
@@ -94,9 +92,7 @@ void Session::fill(BatchSlot& slot, const Batch& batch, const Step& step, bool g
   copy_to_card(copies_, slot.words.data(),
                std::span<const std::uint32_t>(slot.staged.data(), words.size()));
   slot.arrived.record(copies_);
-  slot.rows.assign(batch.rows.begin(), batch.rows.end());
-  slot.step = step.number;
-  slot.grouped = grouped;
+  slot.key.set(batch, step, grouped);
 }
 
 DropoutMask Session::mask(std::size_t layer, const Step& step) const {

@@ -27,9 +27,7 @@ struct BatchSlot {
   BatchImage image;
   HostArray<std::uint32_t> staged;
   CardArray<std::uint32_t> words;
-  std::vector<std::uint32_t> rows;  // which batch it is: these rows of the data, in this step
-  std::uint64_t step = 0;
-  bool grouped = false;
+  BatchKey key;
   Event arrived;
 };
 
