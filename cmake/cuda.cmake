@@ -20,8 +20,9 @@ find_library(EVENER_NCCL nccl HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIB
 
 evener_cuda_sources(sources kernels)
 if(EVENER_NCCL_INCLUDE AND EVENER_NCCL)
-  list(APPEND sources ${PROJECT_SOURCE_DIR}/evener/device/cuda/plugin/merges.cc)
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/evener/device/cuda/plugin/nccl_merges.cc)
 else()
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/evener/device/cuda/plugin/no_merges.cc)
   message(STATUS "No NCCL: the CUDA plug-in is built without merges between cards")
 endif()
 

@@ -5,7 +5,8 @@ function(evener_cuda_sources sources kernels)
   set(plugin ${PROJECT_SOURCE_DIR}/evener/device/cuda/plugin)
   file(GLOB cu CONFIGURE_DEPENDS ${plugin}/*.cu)
   file(GLOB cc CONFIGURE_DEPENDS ${plugin}/*.cc)
-  list(REMOVE_ITEM cc ${plugin}/merges.cc)  # only where NCCL is
+  # One of these, by whether NCCL is there.
+  list(REMOVE_ITEM cc ${plugin}/nccl_merges.cc ${plugin}/no_merges.cc)
   set(own core/buffer nn/network nn/training device/batch_image device/device device/footprint
           device/label_results device/update_rule)
   list(TRANSFORM own REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/evener/\\1.cc")

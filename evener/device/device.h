@@ -70,14 +70,15 @@ class Replica {
   virtual void store_blocks(int vector, const Blocks& blocks, std::span<float> values);
   virtual void clear_blocks(int vector, const Blocks& blocks);
 
-  // Merges where the replicas are. Both are false, and nothing happens, where the replicas do not
-  // share a memory; then the host does it.
-  /// sum_i weights[i] * w_i of these replicas' parameters, kept here and copied to `values`.
+  // Merges where the replicas are. Both are false, and nothing happens, where the replicas cannot
+  // reach each other; then the host does it.
+  /// sum_i weights[i] * w_i of these replicas' parameters, kept where adopt_blocks finds it and
+  /// copied to `values`.
   virtual bool sum_blocks(const Blocks& /*blocks*/, std::span<Replica* const> /*replicas*/,
                           std::span<const float> /*weights*/, std::span<float> /*values*/) {
     return false;
   }
-  /// This replica's parameters become the sum that `owner` keeps.
+  /// This replica's parameters become the sum that `owner` worked out.
   virtual bool adopt_blocks(const Blocks& /*blocks*/, Replica& /*owner*/) { return false; }
 };
 

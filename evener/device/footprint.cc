@@ -62,11 +62,19 @@ std::size_t Footprint::bytes(std::size_t samples) const {
          samples * sizeof(float) * (row_floats_ + chunk_labels(samples));
 }
 
+std::size_t Footprint::most_kept() const {
+  const auto share = static_cast<std::size_t>(kKeepShare * static_cast<double>(model_bytes_));
+  return keeps_ ? std::max(share, kKeepBytes) : 0;
+}
+
+bool Footprint::has_room_for(std::size_t more) const {
+  return bytes(kMostSamples) + most_kept() + more <= memory_;
+}
+
 std::size_t Footprint::kept_chunks(std::size_t samples) const {
   const std::size_t used = bytes(samples);
-  if (!keeps_ || used >= memory_) return 0;
-  const auto share = static_cast<std::size_t>(kKeepShare * static_cast<double>(model_bytes_));
-  const std::size_t room = std::min(std::max(share, kKeepBytes), memory_ - used);
+  if (used >= memory_) return 0;
+  const std::size_t room = std::min(most_kept(), memory_ - used);
   const std::size_t chunk = chunk_labels(samples);
   const std::size_t chunks = (labels_ + chunk - 1) / chunk;
   return std::min(chunks, room / (chunk * samples * sizeof(float)));

@@ -27,6 +27,8 @@ class Footprint {
   Footprint(const MemoryLimits& limits, const Network& network, const Training& training);
 
   std::size_t most_rows() const;
+  /// Whether so much more fits beside the model and any batch.
+  bool has_room_for(std::size_t more) const;
 
   /// Calls f(piece) for pieces of a batch to predict, of any size, that fit.
   template <class F>
@@ -46,6 +48,7 @@ class Footprint {
 
  private:
   std::size_t bytes(std::size_t samples) const;
+  std::size_t most_kept() const;  // bytes
 
   std::size_t memory_;
   std::size_t chunk_bytes_;

@@ -205,6 +205,7 @@ void Coordinator::drop(int worker, const std::string& why, std::span<const Part>
 }
 
 void Coordinator::drop_failures() {
+  for (auto& note : models_.take_notes()) notes_.push_back(std::move(note));
   for (const Failure& failure : models_.take_failures()) {
     Books& books = books_[static_cast<std::size_t>(failure.worker)];
     if (books.lost) continue;

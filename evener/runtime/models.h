@@ -42,8 +42,9 @@ class Models {
   /// After evaluator() or give(): replicas are what they must be when training goes on.
   virtual void resume() {}
 
-  /// Since it was last asked.
+  // Since they were last asked: who failed, and what else the user should know.
   std::vector<Failure> take_failures() { return std::exchange(failures_, {}); }
+  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
 
   /// A replica that holds the global model, to predict with until resume(), and whose it is.
   struct Evaluator {
@@ -71,6 +72,8 @@ class Models {
     }
   }
 
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+
   /// The weights, with those of workers that have nothing to give (they just failed) spread over
   /// the others.
   static std::vector<double> shares_of_present(std::vector<double> weights,
@@ -78,6 +81,7 @@ class Models {
 
  private:
   std::vector<Failure> failures_;
+  std::vector<std::string> notes_;
 };
 
 struct ModelSetup {

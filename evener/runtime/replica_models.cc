@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "evener/device/cpu/kernels.h"
 #include "evener/runtime/merge_walk.h"
 #include "evener/runtime/models.h"
@@ -55,7 +57,7 @@ class ReplicaModels final : public Models {
 
   void merge(const Merge& decision) override {
     const bool momentum = decision.momentum > 0;
-    if (!momentum && merge_on_device(decision)) return;
+    if (!momentum && merges_on_device_ && merge_on_device(decision)) return;
     if (momentum) keep_previous();
     auto views = take_all();
     const std::vector<double> weights = shares_of_present(decision.weights, views);
@@ -112,16 +114,16 @@ class ReplicaModels final : public Models {
     if (replicas.size() < 2 || everywhere_ || std::abs(total - 1) > 1e-6) return false;
     const Blocks blocks = blocks_of(network_, layout_, now.rows());
     ReplicaWorker& owner = first();
-    const auto index = static_cast<std::size_t>(&owner - workers_.data());
-    bool shared = false;
-    if (!attempt(index, false, [&] {
-          shared = owner.replica->sum_blocks(blocks, replicas, weights, global_.span());
-        })) {
-      leave(index);
-      owner.changed.clear();
-      return false;  // the others go on, on the host
+    try {
+      if (!owner.replica->sum_blocks(blocks, replicas, weights, global_.span())) return false;
+    } catch (const DeviceError& error) {
+      // Whose fault it was shows when the host asks each of them for its model.
+      merges_on_device_ = false;
+      note(fmt::format(
+          "the devices cannot merge among themselves ({}): the host merges from here on",
+          error.what()));
+      return false;
     }
-    if (!shared) return false;
     note_weights(decision.weights);
     for (auto& worker : workers_) {
       if (!worker.present) continue;
@@ -348,7 +350,8 @@ class ReplicaModels final : public Models {
   std::vector<ReplicaWorker> workers_;
   FloatBuffer own_;  // the first replica's parameters while it predicts with the global model
   ReplicaWorker* evaluating_ = nullptr;
-  bool stale_ = true;  // replicas have yet to be loaded with the global model
+  bool merges_on_device_ = true;  // until that fails
+  bool stale_ = true;             // replicas have yet to be loaded with the global model
 };
 
 }  // namespace

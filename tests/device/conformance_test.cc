@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/device/random_data.h"
@@ -477,6 +478,64 @@ TEST_P(Accelerator, ALimitBoundsTheRowsOfABatchAndTheyFit) {
     std::iota(rows.begin(), rows.end(), 0U);
     auto replica = device->make_replica(network, training);
     EXPECT_TRUE(std::isfinite(replica->step({&data, rows}, {1, 0.01F})));
+  }
+}
+
+/// Devices that merge without the host.
+using Pair = std::pair<std::string, std::string>;
+class Neighbours : public testing::TestWithParam<Pair> {};
+
+std::vector<Pair> pairs_here() {
+  std::vector<Pair> pairs;
+  for (const auto& listed : opencl::list()) {
+    const std::string whole = opencl::to_string(listed.place);
+    if (listed.usable && listed.processor && listed.compute_units > 1) {
+      pairs.emplace_back(whole + ".0", whole + ".1");
+    }
+  }
+  const auto cards = cuda::probe().cards;
+  if (cards.size() > 1) pairs.emplace_back(cards[0].name, cards[1].name);
+  return pairs;
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Neighbours);
+INSTANTIATE_TEST_SUITE_P(Devices, Neighbours, testing::ValuesIn(pairs_here()),
+                         [](const auto& pair) { return test_name(pair.param.first); });
+
+TEST_P(Neighbours, MergeBlocksAmongThemselves) {
+  const Network network{.features = 50, .hidden = {20}, .labels = 30};
+  const Layout layout = layout_of(network);
+  const auto first = make_device(GetParam().first), second = make_device(GetParam().second);
+  const auto owner = first->make_replica(network, {}), other = second->make_replica(network, {});
+  const auto on_host = make_device("cpu:1")->make_replica(network, {});
+  std::vector<Replica*> both{owner.get(), other.get()}, mixed{owner.get(), on_host.get()};
+  const std::vector<float> weights{0.25F, 0.75F};
+  constexpr float kOutside = 0.5F;  // sums are whole numbers
+  for (const std::vector<std::uint32_t>& rows :
+       {std::vector<std::uint32_t>{}, {49, 3, 17}, {0, 1, 2, 3, 4, 5, 6, 7}}) {
+    const Blocks blocks = blocks_of(network, layout, rows);
+    std::vector<float> one(layout.size), two(layout.size), sum(layout.size, kOutside), back(one);
+    for (std::size_t i = 0; i < layout.size; ++i) {
+      one[i] = static_cast<float>(i);
+      two[i] = 4.0F - static_cast<float>(3 * i);
+    }
+    owner->load(0, one);
+    other->load(0, two);
+    EXPECT_FALSE(owner->sum_blocks(blocks, mixed, weights, sum));
+    ASSERT_TRUE(owner->sum_blocks(blocks, both, weights, sum));
+    std::vector<float> expected(layout.size, kOutside);
+    for_blocks(blocks, layout.size, [&](std::size_t at, std::size_t n) {
+      for (std::size_t i = at; i < at + n; ++i) expected[i] = 0.25F * one[i] + 0.75F * two[i];
+    });
+    EXPECT_EQ(sum, expected);
+    for (Replica* replica : both) {
+      ASSERT_TRUE(replica->adopt_blocks(blocks, *owner));
+      const auto& before = replica == owner.get() ? one : two;
+      replica->store(0, back);
+      for (std::size_t i = 0; i < back.size(); ++i) {
+        ASSERT_EQ(back[i], expected[i] == kOutside ? before[i] : expected[i]) << i;
+      }
+    }
   }
 }
 

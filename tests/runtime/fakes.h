@@ -62,7 +62,7 @@ class FakeDevice final : public Device {
 
 /// A CPU replica behind a wall: as on a card, the host sees only copies, and only of what it asks
 /// for.
-class RemoteReplica final : public Replica {
+class RemoteReplica : public Replica {
  public:
   explicit RemoteReplica(std::unique_ptr<Replica> inside) : inside_(std::move(inside)) {}
 
@@ -96,11 +96,23 @@ class RemoteReplica final : public Replica {
   std::unique_ptr<Replica> inside_;
 };
 
+/// One that sets out to merge with others and fails on the way.
+class EstrangedReplica final : public RemoteReplica {
+ public:
+  using RemoteReplica::RemoteReplica;
+  bool sum_blocks(const Blocks& blocks, std::span<Replica* const> /*replicas*/,
+                  std::span<const float> /*weights*/, std::span<float> values) override {
+    std::fill(values.begin() + static_cast<std::ptrdiff_t>(blocks.dense), values.end(), 1e9F);
+    throw DeviceError("the neighbour does not answer");
+  }
+};
+
+template <class Kind>
 class RemoteDevice final : public Device {
  public:
   std::string name() const override { return "remote"; }
   std::unique_ptr<Replica> make_replica(const Network& network, const Training& training) override {
-    return std::make_unique<RemoteReplica>(cpu_->make_replica(network, training));
+    return std::make_unique<Kind>(cpu_->make_replica(network, training));
   }
 
  private:
@@ -108,7 +120,8 @@ class RemoteDevice final : public Device {
 };
 
 inline std::unique_ptr<Device> make_test_device(const std::string& name) {
-  if (name == "remote") return std::make_unique<RemoteDevice>();
+  if (name == "remote") return std::make_unique<RemoteDevice<RemoteReplica>>();
+  if (name == "estranged") return std::make_unique<RemoteDevice<EstrangedReplica>>();
   return make_device(name);
 }
 

@@ -120,6 +120,9 @@ TEST_P(ReplicaModelsTest, MergesWithoutMomentum) {
     merge({{0.25, 0.75}, 0});
   }
   expect_same();
+  EXPECT_TRUE(models_->take_failures().empty());
+  // Said once: from then on the host merges.
+  EXPECT_EQ(models_->take_notes().size(), GetParam() == "estranged" ? 1U : 0U);
 }
 
 TEST_P(ReplicaModelsTest, MomentumGoesOnInRowsThatNobodyChangesAnyMore) {
@@ -169,7 +172,7 @@ TEST_P(ReplicaModelsTest, TheOptimizerStateIsOfWhoeverTrains) {
 
 // Parts of one OpenCL device share its memory and merge there.
 std::vector<std::string> kinds_here() {
-  std::vector<std::string> kinds{"cpu:1", "remote"};
+  std::vector<std::string> kinds{"cpu:1", "remote", "estranged"};
   const auto devices = opencl::list();
   if (!devices.empty() && devices[0].processor && devices[0].compute_units > 1) {
     kinds.emplace_back("parts");

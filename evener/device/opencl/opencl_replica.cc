@@ -130,7 +130,8 @@ bool OpenClReplica::sum_blocks(const Blocks& blocks, std::span<Replica* const> r
   const bool shared = std::all_of(replicas.begin(), replicas.end(), [&](const Replica* replica) {
     return shares_memory_with(*replica);
   });
-  if (!shared) return false;
+  const std::size_t bytes = session_.layout.size * sizeof(float);
+  if (!shared || (sum_() == nullptr && !session_.footprint.has_room_for(bytes))) return false;
   guarded("merging replicas", [&] {
     if (sum_() == nullptr) sum_ = make_buffer(*session_.context, session_.layout.size);
     for (std::size_t i = 0; i < replicas.size(); ++i) {

@@ -1,7 +1,7 @@
-// CUDA's runtime on the host, as far as evener/device/cuda/plugin calls it: one "card" whose memory
-// is the heap, whose streams run when somebody waits for them, and whose kernels run here, the
-// threads of a block in turns. For tests: it finds faults in indexing and order, not in speed, nor
-// in what threads do to each other between barriers.
+// CUDA's runtime on the host, as far as evener/device/cuda/plugin calls it: two "cards" whose
+// memory is the heap, whose streams run when somebody waits for them, and whose kernels run here,
+// the threads of a block in turns. For tests: it finds faults in indexing and order, not in speed,
+// nor in what threads do to each other between barriers.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 void __syncthreads();
 
 enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInvalidValue = 11 };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 using cudaStream_t = struct EmulatedStream*;
@@ -68,6 +68,8 @@ namespace emulated {
 
 /// Puts work on a stream: it is done when somebody waits for the stream, not before.
 void enqueue(cudaStream_t stream, std::function<void()> work);
+/// Whether the calling thread has chosen the card that the stream is of, as launches demand.
+bool is_chosen(cudaStream_t stream);
 /// Calls `thread` once for every thread of every block.
 void run_grid(unsigned blocks, unsigned threads, const std::function<void()>& thread);
 

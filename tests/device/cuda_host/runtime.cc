@@ -1,4 +1,4 @@
-// Memory, streams and events of the emulated card.
+// Memory, streams and events of the emulated cards.
 #include <cstring>
 #include <deque>
 #include <map>
@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 struct EmulatedStream {
+  int card = 0;
   std::deque<std::function<void()>> work;
 };
 /// Happens when the stream has done the work that was on it when it was recorded.
@@ -20,6 +21,12 @@ struct EmulatedEvent {
 namespace {
 
 constexpr std::size_t kMemory = std::size_t{1} << 30;
+constexpr int kCards = 2;
+thread_local int chosen = 0;
+
+bool is_card(int card) {
+  return card >= 0 && card < kCards;
+}
 
 std::recursive_mutex& everything() {
   static std::recursive_mutex mutex;
@@ -64,6 +71,10 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
   stream->work.push_back(std::move(work));
 }
 
+bool is_chosen(cudaStream_t stream) {
+  return stream->card == chosen;
+}
+
 }  // namespace emulated
 
 cudaError_t cudaGetLastError() {
@@ -77,11 +88,11 @@ cudaError_t cudaDriverGetVersion(int* version) {
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = kCards;
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int card) {
-  if (card != 0) return cudaErrorInvalidValue;
+  if (!is_card(card)) return cudaErrorInvalidValue;
   std::strcpy(properties->name, "emulated card");
   properties->major = 8;
   properties->minor = 0;
@@ -90,10 +101,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int card) {
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int card) {
   *value = attribute == cudaDevAttrComputeCapabilityMajor ? 8 : 0;
-  return card == 0 ? cudaSuccess : cudaErrorInvalidValue;
+  return is_card(card) ? cudaSuccess : cudaErrorInvalidValue;
 }
 cudaError_t cudaSetDevice(int card) {
-  return card == 0 ? cudaSuccess : cudaErrorInvalidValue;
+  if (!is_card(card)) return cudaErrorInvalidValue;
+  chosen = card;
+  return cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* all) {
   *available = *all = kMemory;
@@ -145,7 +158,7 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStre
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
   const std::lock_guard lock(everything());
-  *stream = new EmulatedStream;
+  *stream = new EmulatedStream{chosen, {}};
   streams().insert(*stream);
   return cudaSuccess;
 }

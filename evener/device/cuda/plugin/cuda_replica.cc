@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "evener/device/cuda/plugin/input_layer.h"
+#include "evener/device/cuda/plugin/merges.h"
 #include "evener/device/cuda/plugin/output_layer.h"
 #include "evener/device/cuda/plugin/row_copies.h"
 
@@ -48,6 +49,9 @@ class CudaReplica final : public Replica {
   void clear_blocks(int vector, const Blocks& blocks) override {
     guarded("clearing rows", [&] { copies_.clear(data_of(vector), blocks); });
   }
+  bool sum_blocks(const Blocks& blocks, std::span<Replica* const> replicas,
+                  std::span<const float> weights, std::span<float> values) override;
+  bool adopt_blocks(const Blocks& blocks, Replica& owner) override;
 
  private:
   float* data_of(int vector) const {
@@ -62,6 +66,9 @@ class CudaReplica final : public Replica {
       throw;
     }
   }
+
+  /// Makes `merges_` one between these replicas; false where there is none.
+  bool connect(std::span<CudaReplica* const> replicas);
 
   void reserve();
   void allocate();
@@ -80,6 +87,9 @@ class CudaReplica final : public Replica {
   // Activity i is the input of dense layer i: with sparse input, activity 0 is the first hidden
   // layer's; with dense input it is the features themselves.
   std::vector<Activity> activities_;
+  CardArray<float> merged_;         // blocks, packed
+  std::unique_ptr<Merges> merges_;  // of the replica that was asked to sum
+  std::vector<int> merging_;        // the cards it is between
 };
 
 CudaReplica::CudaReplica(std::shared_ptr<OpenCard> card, const Network& network,
@@ -117,6 +127,61 @@ void CudaReplica::store(int vector, std::span<float> values) {
     copy_to_host<float>(session_.stream, values, data_of(vector));
     session_.stream.wait();
   });
+}
+
+bool CudaReplica::connect(std::span<CudaReplica* const> replicas) {
+  std::vector<int> cards;
+  for (const CudaReplica* replica : replicas) cards.push_back(replica->session_.card->number);
+  if (cards == merging_) return merges_ != nullptr;
+  merges_.reset();
+  merging_ = cards;
+  std::sort(cards.begin(), cards.end());
+  if (std::adjacent_find(cards.begin(), cards.end()) != cards.end()) return false;
+  merges_ = make_merges(merging_);
+  return merges_ != nullptr;
+}
+
+// Each card packs its blocks; NCCL leaves their weighted sum on all of them.
+bool CudaReplica::sum_blocks(const Blocks& blocks, std::span<Replica* const> replicas,
+                             std::span<const float> weights, std::span<float> values) {
+  const std::size_t size = copies_.packed_size(blocks);
+  std::vector<CudaReplica*> all;
+  for (Replica* replica : replicas) {
+    auto* on_card = dynamic_cast<CudaReplica*>(replica);
+    if (on_card == nullptr) return false;
+    if (on_card->merged_.size() < size &&
+        !on_card->session_.footprint.has_room_for(session_.layout.size * sizeof(float))) {
+      return false;
+    }
+    all.push_back(on_card);
+  }
+  return guarded("merging replicas", [&] {
+    if (!connect(all)) return false;
+    std::vector<Merges::Member> members;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CudaReplica& replica = *all[i];
+      replica.guarded("merging replicas", [&] {
+        if (replica.merged_.size() < size) replica.merged_.renew(session_.layout.size);
+        replica.copies_.pack(replica.data_of(0), blocks, replica.merged_.data());
+      });
+      members.push_back({replica.merged_.data(), weights[i], replica.session_.stream});
+    }
+    merges_->merge(members, size);
+    for (CudaReplica* replica : all) {
+      replica->guarded("merging replicas", [&] { replica->session_.stream.wait(); });
+    }
+    use(*session_.card);
+    copies_.unpack(data_of(0), blocks, merged_.data());
+    copies_.store(data_of(0), blocks, values);
+    return true;
+  });
+}
+
+bool CudaReplica::adopt_blocks(const Blocks& blocks, Replica& owner) {
+  if (&owner == this) return true;  // has it already
+  if (dynamic_cast<CudaReplica*>(&owner) == nullptr) return false;
+  guarded("merging replicas", [&] { copies_.unpack(data_of(0), blocks, merged_.data()); });
+  return true;
 }
 
 void CudaReplica::reserve() {

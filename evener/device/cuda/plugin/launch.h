@@ -28,10 +28,12 @@ inline unsigned threads_for(std::size_t width) {
   return threads;
 }
 
-/// Puts a kernel on the stream; `name` is for the error.
+/// Puts a kernel on the stream, unless there is nothing to do, for which CUDA has no grid; `name`
+/// is for the error.
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), std::size_t blocks, unsigned threads,
             cudaStream_t stream, Arguments&&... arguments) {
+  if (blocks == 0) return;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = dim3(threads);

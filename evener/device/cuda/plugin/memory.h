@@ -95,4 +95,10 @@ void copy_to_host(cudaStream_t stream, std::span<T> to, const T* from) {
         "cudaMemcpyAsync from the card");
 }
 
+inline void copy_on_card(cudaStream_t stream, float* to, const float* from, std::size_t count) {
+  if (count == 0) return;
+  check(cudaMemcpyAsync(to, from, count * sizeof(float), cudaMemcpyDeviceToDevice, stream),
+        "cudaMemcpyAsync on the card");
+}
+
 }  // namespace evener::cuda

@@ -1,6 +1,4 @@
-// Weighted merges between replicas on several cards, card to card (NCCL) instead of through the
-// host's memory. The runtime does not call this yet: it merges through the host, which works for
-// any mix of devices.
+// Sums over replicas on several cards, card to card instead of through the host's memory.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +11,7 @@ namespace evener::cuda {
 
 class Merges {
  public:
-  /// Between these cards, each named once.
-  explicit Merges(std::span<const int> cards);
-  Merges(const Merges&) = delete;
-  Merges& operator=(const Merges&) = delete;
-  ~Merges();
+  virtual ~Merges() = default;
 
   /// A card's part in a merge.
   struct Member {
@@ -26,12 +20,12 @@ class Merges {
     cudaStream_t stream;  // of the card; the merge takes its turn there
   };
   /// Every vector becomes the sum of weight * vector over all members, one for each card and in the
-  /// cards' order. Puts that on the streams and returns; DeviceError where NCCL refuses.
-  void merge(std::span<const Member> members, std::size_t size);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
+  /// cards' order. Puts that on the streams and returns; DeviceError where a card refuses.
+  virtual void merge(std::span<const Member> members, std::size_t size) = 0;
 };
+
+/// Between these cards, each named once; DeviceError where they cannot be connected. Null where the
+/// plug-in was built without NCCL.
+std::unique_ptr<Merges> make_merges(std::span<const int> cards);
 
 }  // namespace evener::cuda

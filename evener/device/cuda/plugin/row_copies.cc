@@ -55,6 +55,26 @@ void RowCopies::store(const float* vector, const Blocks& blocks, std::span<float
   session_.stream.wait();
 }
 
+void RowCopies::pack(const float* vector, const Blocks& blocks, float* packed) {
+  const std::size_t dense = session_.layout.size - blocks.dense;
+  copy_on_card(session_.stream, packed, vector + blocks.dense, dense);
+  rows_.grow(blocks.rows.size());
+  copy_to_card(session_.stream, rows_.data(), blocks.rows);
+  pack_rows(session_.stream, vector, rows_.data(), blocks.rows.size(), blocks.width,
+            packed + dense);
+  session_.stream.wait();
+}
+
+void RowCopies::unpack(float* vector, const Blocks& blocks, const float* packed) {
+  const std::size_t dense = session_.layout.size - blocks.dense;
+  copy_on_card(session_.stream, vector + blocks.dense, packed, dense);
+  rows_.grow(blocks.rows.size());
+  copy_to_card(session_.stream, rows_.data(), blocks.rows);
+  unpack_rows(session_.stream, vector, rows_.data(), blocks.rows.size(), blocks.width,
+              packed + dense);
+  session_.stream.wait();
+}
+
 void RowCopies::clear(float* vector, const Blocks& blocks) {
   check(cudaMemsetAsync(vector + blocks.dense, 0,
                         (session_.layout.size - blocks.dense) * sizeof(float), session_.stream),

@@ -14,6 +14,13 @@ class RowCopies {
   void store(const float* vector, const Blocks& blocks, std::span<float> values);
   void clear(float* vector, const Blocks& blocks);
 
+  // All blocks side by side on the card, the dense layers first.
+  std::size_t packed_size(const Blocks& blocks) const {
+    return session_.layout.size - blocks.dense + blocks.rows.size() * blocks.width;
+  }
+  void pack(const float* vector, const Blocks& blocks, float* packed);
+  void unpack(float* vector, const Blocks& blocks, const float* packed);
+
  private:
   /// Calls f(rows) for as many rows at a time as travel together, their numbers on the card.
   template <class F>
