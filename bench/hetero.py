@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-EVENER = Path(__file__).resolve().parents[1] / "build/release/evener"
+EVENER = os.environ.get("EVENER", Path(__file__).resolve().parents[1] / "build/release/evener")
 CGROUP = Path("/sys/fs/cgroup/cpu/evener-hetero")
 ACCELERATOR = "opencl:0.0.1"
 PERIOD = 20_000  # of the quota, microseconds: well below a step of a large batch

@@ -63,6 +63,16 @@ const std::vector<Strategy> kStrategies{
       {"merge", "updates"},
       {"perturbation-from", "10"},
       {"warmup", "10"}}},
+    {"bsp", "parameter server: all push, the mean is applied, all go on", "Valiant 1990",
+     Sharing::pushes, bsp_options(), make_bsp},
+    {"asp", "parameter server: each push is applied as it comes, nobody waits",
+     "Dean et al. 2012 (DistBelief)", Sharing::pushes, asp_options(), make_asp},
+    {"ssp", "asp where nobody gets too far ahead of the slowest", "Ho et al. 2013", Sharing::pushes,
+     ssp_options(), make_ssp},
+    {"dssp", "ssp where the fastest gets extra turns by measured pace", "Zhao et al. 2019",
+     Sharing::pushes, dssp_options(), make_dssp},
+    {"dasp", "each worker moves between synchronous and asynchronous ways by its state",
+     "Ma, Xiang et al. 2023", Sharing::pushes, dasp_options(), make_dasp},
 };
 
 /// The option every strategy with two versions has.

@@ -11,5 +11,10 @@ std::vector<StrategyOption> adaptive_hogbatch_options();
 std::vector<StrategyOption> elastic_options();
 std::vector<StrategyOption> sma_options();
 std::vector<StrategyOption> adaptive_sgd_options();
+std::vector<StrategyOption> bsp_options();
+std::vector<StrategyOption> asp_options();
+std::vector<StrategyOption> ssp_options();
+std::vector<StrategyOption> dssp_options();
+std::vector<StrategyOption> dasp_options();
 
 }  // namespace evener

@@ -31,7 +31,7 @@ class FreeRunning : public Policy {
                      },
                      [&](const Dry& e) { crew_.at(e.worker).busy = false; },
                      [&](const EpochEnded&) { running_ = false; }, [](const Measured&) {},
-                     [](const Merged&) {}},
+                     [](const Merged&) {}, [](const Woken&) {}},
                event);
     return decisions;
   }

@@ -17,5 +17,10 @@ std::unique_ptr<Policy> make_sync(const PolicyConfig& config);
 std::unique_ptr<Policy> make_elastic(const PolicyConfig& config);
 std::unique_ptr<Policy> make_sma(const PolicyConfig& config);
 std::unique_ptr<Policy> make_adaptive_sgd(const PolicyConfig& config);
+std::unique_ptr<Policy> make_bsp(const PolicyConfig& config);
+std::unique_ptr<Policy> make_asp(const PolicyConfig& config);
+std::unique_ptr<Policy> make_ssp(const PolicyConfig& config);
+std::unique_ptr<Policy> make_dssp(const PolicyConfig& config);
+std::unique_ptr<Policy> make_dasp(const PolicyConfig& config);
 
 }  // namespace evener

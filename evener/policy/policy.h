@@ -36,6 +36,7 @@ struct Joined {
 struct Lost {
   int worker;
   std::size_t rows = 0;  // so many, nominal
+  Seconds now = 0;
 };
 struct EpochBegan {
   std::uint64_t epoch;  // counted from 0
@@ -47,6 +48,7 @@ struct Finished {
   int worker;
   std::size_t rows;  // nominal, as assigned, or less where the epoch ended
   Seconds seconds;   // from the assignment to now
+  Seconds now = 0;
 };
 /// There were no rows left for what a worker was assigned: it is idle.
 struct Dry {
@@ -60,11 +62,16 @@ struct Measured {
 struct Merged {
   Seconds now = 0;
 };
+/// A time that Wake asked for has come; the policy may have changed its mind meanwhile.
+struct Woken {
+  Seconds now = 0;
+};
 /// Every row of the epoch is trained and every worker idle. Whatever a policy holds back it must
 /// bring into the global model now, because that is evaluated and saved next.
 struct EpochEnded {};
 
-using Event = std::variant<Joined, Lost, EpochBegan, Finished, Dry, Measured, Merged, EpochEnded>;
+using Event =
+    std::variant<Joined, Lost, EpochBegan, Finished, Dry, Measured, Merged, Woken, EpochEnded>;
 
 // ---- Decisions ----
 
@@ -73,6 +80,8 @@ enum class Work {
   in_place,  // `parts` steps side by side on the shared model
   copied,    // copy the shared model in, one step, give the result back
   gradient,  // no step: the batch's gradient, for the next Apply
+  pushed,  // pull the shared model, `parts` steps one after the other, and hand over what changed,
+           // which waits for Absorb or Reject
 };
 
 struct Assign {
@@ -106,6 +115,29 @@ struct Apply {
 
   bool operator==(const Apply&) const = default;
 };
+/// The shared model moves by the mean d of what these workers have pushed, as `share` of a step:
+/// m = mu^share m + damping (1 - mu^share) / (1 - mu) d and w += share m, with mu = momentum. With
+/// share 1 that is momentum as usual; without momentum it is w += share damping d.
+struct Absorb {
+  std::vector<int> workers;  // ascending; the sum is taken in this order
+  double share = 1;
+  double damping = 1;
+  double momentum = 0;
+
+  bool operator==(const Absorb&) const = default;
+};
+/// What the worker has pushed is thrown away; its rows are back in the epoch.
+struct Reject {
+  int worker;
+
+  bool operator==(const Reject&) const = default;
+};
+/// To be told Woken then.
+struct Wake {
+  Seconds at;
+
+  bool operator==(const Wake&) const = default;
+};
 /// Answered by Measured before anything else happens.
 struct Measure {
   bool operator==(const Measure&) const = default;
@@ -118,7 +150,7 @@ struct Note {
   bool operator==(const Note&) const = default;
 };
 
-using Decision = std::variant<Assign, Merge, Attract, Apply, Measure, Note>;
+using Decision = std::variant<Assign, Merge, Attract, Apply, Absorb, Reject, Wake, Measure, Note>;
 using Decisions = std::vector<Decision>;  // carried out in this order
 
 class Policy {

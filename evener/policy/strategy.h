@@ -65,6 +65,7 @@ enum class Sharing {
   in_place,   // the same, and all must be in place
   replicas,   // each worker has a replica
   gradients,  // each worker works gradients out of one model
+  pushes,     // each worker pulls the shared model and pushes what it changed
 };
 
 struct Strategy {

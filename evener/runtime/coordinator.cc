@@ -40,7 +40,13 @@ bool Coordinator::run_epoch(Position& position,
   // Once, unless the last merge lost a worker and with it rows that are nobody's now.
   do {
     tell(EpochBegan{position.epoch, total, stage_.now()});
-    while (under_way_ > 0) settle(stage_.next());
+    while (under_way_ > 0) {
+      if (auto arrival = stage_.next()) {
+        settle(std::move(*arrival));
+      } else {
+        tell(Woken{stage_.now()});
+      }
+    }
     tell(EpochEnded{});
   } while (rows_->has_returned());
   for (auto& books : books_) books.unmerged.clear();
@@ -82,6 +88,9 @@ void Coordinator::act(const Decision& decision) {
     notes_.push_back(note->text);
     return;
   }
+  if (const auto* pushes = std::get_if<Absorb>(&decision)) return absorb(*pushes);
+  if (const auto* push = std::get_if<Reject>(&decision)) return reject(push->worker);
+  if (const auto* wake = std::get_if<Wake>(&decision)) return stage_.wake_at(wake->at);
   const Seconds begin = stage_.now();
   std::visit(Cases{[&](const Merge& d) { models_.merge(d); },
                    [&](const Attract& d) { models_.attract(d); },
@@ -101,6 +110,28 @@ void Coordinator::act(const Decision& decision) {
   tell(Merged{stage_.now()});
 }
 
+void Coordinator::absorb(const Absorb& decision) {
+  const Seconds begin = stage_.now();
+  models_.absorb(decision);
+  stage_.pass_absorb(decision.workers.size());
+  timeline_.add_merge(begin, stage_.now());
+  ++version_;
+  for (const int worker : decision.workers) {
+    Books& books = books_[static_cast<std::size_t>(worker)];
+    books.unmerged.clear();
+    books.unmerged_loss = 0;
+  }
+}
+
+void Coordinator::reject(int worker) {
+  models_.reject(worker);
+  Books& books = books_[static_cast<std::size_t>(worker)];
+  for (const auto& slice : books.unmerged) rows_->put_back(slice);
+  position_->loss_sum -= books.unmerged_loss;
+  books.unmerged.clear();
+  books.unmerged_loss = 0;
+}
+
 std::optional<Slice> Coordinator::cut(std::size_t rows) {
   return pausing_ ? rows_->cut_returned() : rows_->cut(rows);
 }
@@ -114,6 +145,7 @@ Step Coordinator::next_step(const Assign& decision) {
   switch (decision.work) {
     case Work::local:
     case Work::copied:
+    case Work::pushed:
       step.number = books_[static_cast<std::size_t>(decision.worker)].steps + 1;
       break;
     case Work::in_place:
@@ -169,20 +201,21 @@ void Coordinator::settle(Arrival arrival) {
         fmt::format("the loss of step {} is not finite", task.parts.front().step.number));
   }
   // On a replica of its own a worker misses nothing but the next merge.
-  const bool shared = task.work == Work::in_place || task.work == Work::copied;
+  const bool shared = task.work != Work::local && task.work != Work::gradient;
   timeline_.add_task(task, arrival.spent, shared ? version_ - task.version : 0);
-  version_ += task.parts.size();
+  if (task.work != Work::pushed) version_ += task.parts.size();
   position_->loss_sum += arrival.loss_sum;
   position_->next_row = rows_->next_row();
   if (task.work != Work::gradient) position_->step += task.parts.size();
-  const bool unmerged = task.work == Work::local || task.work == Work::gradient;
-  if (unmerged && workers_.size() > 1) {
+  const bool unmerged = task.work != Work::in_place && task.work != Work::copied;
+  if (unmerged && (workers_.size() > 1 || task.work == Work::pushed)) {
     for (const auto& part : task.parts) books.unmerged.push_back(part.slice);
     books.unmerged_loss += arrival.loss_sum;
   }
   const StepReport report{task.worker, task.rows(), loss, task.parts.front().step.learning_rate};
   if (!after_step_(report)) pausing_ = true;
-  tell(Finished{task.worker, task.nominal(), stage_.now() - task.assigned});
+  const Seconds now = stage_.now();
+  tell(Finished{task.worker, task.nominal(), now - task.assigned, now});
 }
 
 void Coordinator::drop(int worker, const std::string& why, std::span<const Part> parts) {
@@ -201,7 +234,7 @@ void Coordinator::drop(int worker, const std::string& why, std::span<const Part>
   if (position_ != nullptr) position_->loss_sum -= books.unmerged_loss;
   books = {};
   books.lost = true;
-  tell(Lost{worker, nominal});
+  tell(Lost{worker, nominal, stage_.now()});
 }
 
 void Coordinator::drop_failures() {

@@ -37,7 +37,7 @@ class Coordinator {
  private:
   struct Books {
     std::uint64_t steps = 0;      // assigned to the worker
-    std::vector<Slice> unmerged;  // trained on its replica and in no merge yet
+    std::vector<Slice> unmerged;  // trained by it and not in the global model yet
     double unmerged_loss = 0;
     bool lost = false;
   };
@@ -45,6 +45,8 @@ class Coordinator {
   void tell(const Event& event);
   void act(const Decision& decision);
   void assign(const Assign& decision);
+  void absorb(const Absorb& decision);
+  void reject(int worker);
   void settle(Arrival arrival);
   void drop(int worker, const std::string& why, std::span<const Part> parts);
   /// After something was done to the models: those whose device failed meanwhile.
@@ -70,7 +72,7 @@ class Coordinator {
   std::vector<Books> books_;
   std::uint64_t steps_assigned_ = 0;
   Step gradient_step_{0, 0};   // of the round of gradients under way
-  std::uint64_t version_ = 0;  // updates done by all
+  std::uint64_t version_ = 0;  // updates of the shared model, by all
   std::vector<std::string> losses_, notes_;
 };
 

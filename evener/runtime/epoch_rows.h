@@ -31,8 +31,10 @@ class EpochRows {
   std::optional<Slice> peek(std::size_t size) const;
   /// Only what came back: for a run that is about to pause.
   std::optional<Slice> cut_returned();
-  /// Error if it was lost before: then it is not the worker's fault.
+  /// Lost with a worker. Error if it was lost before: then it is not the worker's fault.
   void give_back(const Slice& slice);
+  /// Trained in vain, however often.
+  void put_back(const Slice& slice) { returned_.push_back(slice); }
 
   std::size_t next_row() const { return next_; }
   bool exhausted() const { return next_ == order_.size() && returned_.empty(); }

@@ -11,6 +11,9 @@ void Models::merge(const Merge& /*decision*/) {
 void Models::attract(const Attract& /*decision*/) {
   assert(!"this model has no replicas to attract");
 }
+void Models::absorb(const Absorb& /*decision*/) {
+  assert(!"this model takes no pushes");
+}
 void Models::apply(const Apply& /*decision*/, const Step& /*step*/) {
   assert(!"this model has no gradients to apply");
 }
@@ -39,6 +42,8 @@ std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoic
       return make_replica_models(setup);
     case Sharing::gradients:
       return make_gradient_model(setup);
+    case Sharing::pushes:
+      return make_server_model(setup);
   }
   return nullptr;
 }

@@ -32,6 +32,10 @@ class Models {
   virtual double compute(const Task& task) = 0;
   virtual void end(const Task& /*task*/) {}
 
+  // While others are at work: what workers have pushed comes into the model, or is forgotten.
+  virtual void absorb(const Absorb& decision);
+  virtual void reject(int /*worker*/) {}
+
   // Called while every worker is idle. A worker whose device fails meanwhile is left out, and
   // take_failures() tells.
   virtual void merge(const Merge& decision);
@@ -58,6 +62,11 @@ class Models {
 
   /// Bytes of the parameters, what a copy moves.
   virtual std::size_t bytes() const = 0;
+  /// What a task moves to its worker and back, where it does; asked between begin and compute.
+  struct Traffic {
+    std::size_t in = 0, out = 0;  // bytes
+  };
+  virtual Traffic traffic(const Task& /*task*/) const { return {bytes(), bytes()}; }
 
  protected:
   /// Does `work` for a worker; false if its device failed, which is noted.
@@ -98,6 +107,7 @@ std::unique_ptr<Models> make_single_model(const ModelSetup& setup);
 std::unique_ptr<Models> make_shared_model(const ModelSetup& setup, bool overwrites);
 std::unique_ptr<Models> make_replica_models(const ModelSetup& setup);
 std::unique_ptr<Models> make_gradient_model(const ModelSetup& setup);
+std::unique_ptr<Models> make_server_model(const ModelSetup& setup);
 
 /// Worker 0 draws the same dropout masks as a single device would; the others their own.
 Training training_of_worker(const Training& training, std::size_t worker);

@@ -2,6 +2,8 @@
 // computed clock. The coordinator is the same on both.
 #pragma once
 
+#include <optional>
+
 #include "evener/runtime/task.h"
 
 namespace evener {
@@ -13,10 +15,14 @@ class Stage {
   virtual Seconds now() const = 0;
   /// Starts a task on its idle worker and returns at once.
   virtual void start(Task task) = 0;
-  /// The next task that ends; at least one is under way.
-  virtual Arrival next() = 0;
+  /// The next task that ends, of which at least one is under way; nothing where a time that wake_at
+  /// was told comes before.
+  virtual std::optional<Arrival> next() = 0;
+  virtual void wake_at(Seconds time) = 0;
   /// A merge over all workers has just been carried out: time for it passes.
   virtual void pass_merge() {}
+  /// So many pushes have just been brought into the shared model.
+  virtual void pass_absorb(std::size_t /*pushes*/) {}
 };
 
 }  // namespace evener

@@ -21,6 +21,8 @@ const char* work_name(Work work) {
       return "step on a copy";
     case Work::gradient:
       return "gradient";
+    case Work::pushed:
+      return "pull, steps, push";
   }
   return "?";
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <queue>
 #include <utility>
 
 namespace evener {
@@ -34,23 +36,33 @@ class VirtualTime final : public Stage {
     }
     constexpr std::size_t kNonzeroBytes = 8;
     spent.transfer = pace.transfer(nonzeros * kNonzeroBytes);
-    if (task.work == Work::copied) spent.transfer += 2 * pace.transfer(models_.bytes());
+    models_.begin(task);
+    if (task.work == Work::copied || task.work == Work::pushed) {
+      const Models::Traffic traffic = models_.traffic(task);
+      spent.transfer += pace.transfer(traffic.in) + pace.transfer(traffic.out);
+    }
     spent.end = now_ + spent.compute + spent.transfer;
     const Seconds fails_at = pace.model().fails_at;
     if (fails_at > 0 && spent.end > fails_at) {
       arrival.failure = "lost, as the cluster file says";
       spent.end = std::max(now_, fails_at);
-    } else {
-      models_.begin(task);
     }
     arrival.task = std::move(task);
     const Seconds end = arrival.spent.end;
     pending_.emplace(std::pair(end, ++started_), std::move(arrival));
   }
 
-  Arrival next() override {
+  void wake_at(Seconds time) override { wakes_.push(time); }
+
+  std::optional<Arrival> next() override {
+    // What came while the server was busy waits for it.
+    if (!wakes_.empty() && wakes_.top() < pending_.begin()->first.first) {
+      now_ = std::max(now_, wakes_.top());
+      wakes_.pop();
+      return std::nullopt;
+    }
     auto node = pending_.extract(pending_.begin());
-    now_ = node.key().first;
+    now_ = std::max(now_, node.key().first);
     Arrival arrival = std::move(node.mapped());
     if (arrival.failure.empty()) {
       arrival.loss_sum = models_.compute(arrival.task);
@@ -60,6 +72,11 @@ class VirtualTime final : public Stage {
   }
 
   /// Replicas go to the host and back over their links side by side, the host reads them all.
+  void pass_absorb(std::size_t pushes) override {
+    const auto touched = static_cast<double>(models_.bytes() * (pushes + 1));
+    now_ += touched / merge_bandwidth_;
+  }
+
   void pass_merge() override {
     Seconds longest = 0;
     for (const auto& pace : paces_) longest = std::max(longest, 2 * pace.transfer(models_.bytes()));
@@ -80,6 +97,7 @@ class VirtualTime final : public Stage {
   double merge_bandwidth_;
   std::vector<SimulatedPace> paces_;
   Seconds now_ = 0;
+  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> wakes_;
   std::uint64_t started_ = 0;
   /// By end; the order of starts decides between equal ends.
   std::map<std::pair<Seconds, std::uint64_t>, Arrival> pending_;

@@ -1,11 +1,14 @@
 #include "evener/runtime/wall_clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <queue>
 #include <thread>
 #include <utility>
 
@@ -28,6 +31,15 @@ class Mailbox {
   std::optional<T> get() {
     std::unique_lock lock(mutex_);
     filled_.wait(lock, [this] { return closed_ || !messages_.empty(); });
+    if (messages_.empty()) return std::nullopt;
+    T message = std::move(messages_.front());
+    messages_.pop_front();
+    return message;
+  }
+  /// Nothing: it is that time and there is still no message.
+  std::optional<T> get_until(std::chrono::steady_clock::time_point time) {
+    std::unique_lock lock(mutex_);
+    filled_.wait_until(lock, time, [this] { return closed_ || !messages_.empty(); });
     if (messages_.empty()) return std::nullopt;
     T message = std::move(messages_.front());
     messages_.pop_front();
@@ -110,12 +122,22 @@ class WallClock final : public Stage {
     Mailbox<Task>& mailbox = tasks_[static_cast<std::size_t>(task.worker)];
     mailbox.put(std::move(task));
   }
-  Arrival next() override { return std::move(*arrivals_.get()); }
+  void wake_at(Seconds time) override { wakes_.push(time); }
+  std::optional<Arrival> next() override {
+    if (wakes_.empty()) return arrivals_.get();
+    const std::chrono::duration<double> left(std::max(0.0, wakes_.top() - now()));
+    auto arrival =
+        arrivals_.get_until(std::chrono::steady_clock::now() +
+                            std::chrono::duration_cast<std::chrono::steady_clock::duration>(left));
+    if (!arrival) wakes_.pop();
+    return arrival;
+  }
 
  private:
   Stopwatch clock_;
   std::vector<Mailbox<Task>> tasks_;  // one a worker
   Mailbox<Arrival> arrivals_;
+  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> wakes_;
   std::vector<std::thread> threads_;
 };
 
@@ -128,7 +150,8 @@ class SingleWorker final : public Stage {
 
   Seconds now() const override { return clock_.elapsed(); }
   void start(Task task) override { task_ = std::move(task); }
-  Arrival next() override { return bench_.run(std::move(task_), clock_); }
+  std::optional<Arrival> next() override { return bench_.run(std::move(task_), clock_); }
+  void wake_at(Seconds /*time*/) override {}  // there is nobody to wait for
 
  private:
   Stopwatch clock_;

@@ -23,7 +23,8 @@ TEST(Catalogue, HasEveryStrategyOfThePapersOnce) {
   std::vector<std::string> names;
   for (const auto& strategy : strategies()) names.push_back(strategy.name);
   EXPECT_THAT(names, testing::ElementsAre("sequential", "hogwild", "hogbatch", "adaptive-hogbatch",
-                                          "sync", "elastic", "sma", "adaptive-sgd"));
+                                          "sync", "elastic", "sma", "adaptive-sgd", "bsp", "asp",
+                                          "ssp", "dssp", "dasp"));
 }
 
 TEST(Catalogue, EveryDefaultIsValidAndEveryPresetMakesAPolicy) {

@@ -54,6 +54,7 @@ class Toy {
     for (int guard = 0; guard < 1'000'000; ++guard) {
       join_late();
       if (under_way_.empty()) break;
+      if (wake_first()) continue;
       const auto task =
           std::min_element(under_way_.begin(), under_way_.end(), [](auto& a, auto& b) {
             return a.end < b.end || (a.end == b.end && a.assign.worker < b.assign.worker);
@@ -68,17 +69,20 @@ class Toy {
         continue;
       }
       trained += done.rows;
-      if (done.assign.work == Work::local) unmerged_[worker] += done.rows;
+      if (done.assign.work == Work::local || done.assign.work == Work::pushed) {
+        unmerged_[worker] += done.rows;
+      }
       updates[worker] += static_cast<std::size_t>(done.assign.parts);
       last_batch[done.assign.worker] = done.assign.rows;
       tasks.push_back(done);
-      tell(Finished{done.assign.worker, done.rows, done.end - done.start});
+      tell(Finished{done.assign.worker, done.rows, done.end - done.start, now});
     }
     if (!under_way_.empty()) return false;
     tell(EpochEnded{});
     return left_ == 0;
   }
 
+  const Policy& policy() const { return *policy_; }
   bool anybody() const { return std::count(present_.begin(), present_.end(), true) > 0; }
 
   double now = 0;
@@ -89,6 +93,8 @@ class Toy {
   std::vector<Merge> merges;
   std::vector<Attract> attracts;
   std::vector<Apply> applies;
+  std::vector<Absorb> absorbs;
+  std::size_t rejects = 0;
   std::function<void(const Decision&, Toy&)> on_decision;  // looks at every one
   double merge_seconds = 0;
   std::vector<std::string> notes;
@@ -114,7 +120,19 @@ class Toy {
     trained -= unmerged_[i];
     unmerged_[i] = 0;
     left_ += back;
-    tell(Lost{static_cast<int>(i), back});
+    tell(Lost{static_cast<int>(i), back, now});
+  }
+
+  /// Whether a wake-up comes before the next task ends.
+  bool wake_first() {
+    if (wakes_.empty()) return false;
+    double next = under_way_.front().end;
+    for (const auto& task : under_way_) next = std::min(next, task.end);
+    if (wakes_.top() >= next) return false;
+    now = std::max(now, wakes_.top());
+    wakes_.pop();
+    tell(Woken{now});
+    return true;
   }
 
   void tell(const Event& event) {
@@ -142,6 +160,24 @@ class Toy {
       notes.push_back(note->text);
       return;
     }
+    if (const auto* absorb = std::get_if<Absorb>(&decision)) {
+      for (const int worker : absorb->workers) {
+        legal = legal && unmerged_[static_cast<std::size_t>(worker)] > 0;
+        unmerged_[static_cast<std::size_t>(worker)] = 0;
+      }
+      absorbs.push_back(*absorb);
+      return;
+    }
+    if (const auto* reject = std::get_if<Reject>(&decision)) {
+      std::size_t& rows = unmerged_[static_cast<std::size_t>(reject->worker)];
+      legal = legal && rows > 0;
+      left_ += rows;
+      trained -= rows;
+      rows = 0;
+      ++rejects;
+      return;
+    }
+    if (const auto* wake = std::get_if<Wake>(&decision)) return wakes_.push(wake->at);
     all_idle_at_merges = all_idle_at_merges && under_way_.empty();
     if (const auto* merge = std::get_if<Merge>(&decision)) merges.push_back(*merge);
     if (const auto* attract = std::get_if<Attract>(&decision)) attracts.push_back(*attract);
@@ -180,6 +216,7 @@ class Toy {
   std::vector<std::size_t> unmerged_;
   std::vector<ToyTask> under_way_;
   std::queue<Event> events_;
+  std::priority_queue<double, std::vector<double>, std::greater<>> wakes_;
   bool telling_ = false;
   std::size_t left_ = 0;
   std::uint64_t number_ = 0;

@@ -156,7 +156,9 @@ INSTANTIATE_TEST_SUITE_P(Strategies, AnyStrategy,
                          testing::Values("hogwild", "hogbatch:cpu-batch=8:accelerator-batch=32",
                                          "adaptive-hogbatch:cpu-batch=8:accelerator-batch=64",
                                          "sync", "elastic:period=3", "sma",
-                                         "adaptive-sgd:mega-batch=5:gamma=0.5"),
+                                         "adaptive-sgd:mega-batch=5:gamma=0.5", "bsp:local-steps=2",
+                                         "asp:staleness-lr=on", "ssp:s=1", "dssp:s-low=1:s-high=3",
+                                         "dasp:server-momentum=0.5"),
                          [](const auto& instance) {
                            std::string name = instance.param.substr(0, instance.param.find(':'));
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -182,6 +184,45 @@ TEST(VirtualTime, TheSlowHoldUpSyncAndNotAdaptiveSgd) {
   setting.strategy = "adaptive-sgd:mega-batch=10";
   const double adaptive = trained(data, setting).seconds;
   EXPECT_GT(sync / adaptive, 1.5);
+}
+
+// Speeds decide who waits, not what is computed: in every round all take the same rows.
+TEST(Bsp, GivesTheSameBitsWhateverTheSpeeds) {
+  const Dataset data = small_data(480);
+  Setting setting{.strategy = "bsp"};
+  setting.batch = 48;
+  setting.models = {model(1e-3), model(1e-3), model(1e-3)};
+  const Trained equal = trained(data, setting);
+  setting.models = {model(4e-3), model(1e-3), model(2e-3)};
+  setting.models[1].jitter = 0.3;
+  const Trained unequal = trained(data, setting);
+  EXPECT_EQ(unequal.parameters, equal.parameters);
+  EXPECT_GT(unequal.seconds, 3 * equal.seconds);
+  setting.strategy = "dasp:beta=inf";
+  EXPECT_EQ(trained(data, setting).parameters, equal.parameters);
+}
+
+TEST(Dasp, DoesNotWaitForAStragglerAsBspDoes) {
+  const Dataset data = small_data(1600);
+  Setting setting{.strategy = "bsp"};
+  setting.batch = 64;
+  setting.models = {model(1e-3), model(1e-3), model(1e-3), model(8e-3)};
+  const double bsp = trained(data, setting).seconds;
+  setting.strategy = "dasp";
+  EXPECT_GT(bsp / trained(data, setting).seconds, 4);
+}
+
+TEST(Server, ANodeThatFailsIsReplacedByTheOthers) {
+  const Dataset data = small_data(800);
+  for (const char* strategy : {"bsp", "asp", "ssp:s=0", "dssp", "dasp", "dasp:beta=inf"}) {
+    Setting setting{.strategy = strategy};
+    setting.models = {model(1e-3), model(1e-3), model(1e-3)};
+    setting.models[1].fails_at = 0.1;
+    const Trained result = trained(data, setting);
+    EXPECT_EQ(result.workers[0].rows + result.workers[1].rows + result.workers[2].rows, 1600U)
+        << strategy;
+    EXPECT_LT(result.workers[1].rows, 200U) << strategy;
+  }
 }
 
 TEST(VirtualTime, ADeviceThatFailsIsReplacedByTheOthers) {

@@ -1,0 +1,90 @@
+// Dynamic stale synchronous parallel (Zhao et al. 2019): as ssp with bound s-low, but the fastest
+// node, once it is beyond that, may get up to r-max turns more: as many as let it end nearest to a
+// push of the slowest, judged by the last interval of each. As published the gap can grow without
+// bound; s-high is a cap that is never passed (ours).
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "evener/policy/parameter_server.h"
+#include "evener/policy/policies.h"
+
+namespace evener {
+
+namespace {
+
+class Dssp final : public ParameterServer {
+ public:
+  explicit Dssp(const PolicyConfig& config)
+      : ParameterServer(config),
+        low_(config.values.number("s-low")),
+        high_(config.values.number("s-high")),
+        most_turns_(static_cast<int>(config.values.number("r-max"))) {}
+
+ private:
+  void pushed(int node) override {
+    apply_at_once(node);
+    release_within(node, may_go_on(node) ? high_ : low_);
+    release_bound(low_);
+  }
+  void missed(int /*node*/) override { release_bound(low_); }
+
+  bool may_go_on(int node) {
+    if (turns_.size() <= static_cast<std::size_t>(node)) turns_.resize(nodes().size(), 0);
+    int& turns = turns_[static_cast<std::size_t>(node)];
+    const auto ahead = static_cast<double>(nodes().at(node).clock - nodes().least_clock());
+    if (ahead <= low_) {
+      turns = 0;
+      return false;
+    }
+    if (turns == 0 && is_fastest(node)) {
+      turns = best_turns(nodes().at(node), nodes().at(slowest()));
+    }
+    if (turns == 0) return false;
+    --turns;
+    return true;
+  }
+
+  bool is_fastest(int node) const {
+    for (const int other : nodes().present()) {
+      if (nodes().at(other).clock > nodes().at(node).clock) return false;
+    }
+    return true;
+  }
+  int slowest() const {
+    int slowest = nodes().present().front();
+    for (const int node : nodes().present()) {
+      if (nodes().at(node).clock < nodes().at(slowest).clock) slowest = node;
+    }
+    return slowest;
+  }
+  /// r of [0, r-max] with the shortest wait between the end of r more turns and the slowest's next
+  /// push after that.
+  int best_turns(const NodeRecord& fast, const NodeRecord& slow) const {
+    if (slow.last_interval <= 0) return 0;
+    int best = 0;
+    double shortest = 0;
+    for (int r = 0; r <= most_turns_; ++r) {
+      const Seconds end = now() + r * fast.last_interval;
+      const double periods = std::max(1.0, std::ceil((end - slow.pushed) / slow.last_interval));
+      const double wait = slow.pushed + periods * slow.last_interval - end;
+      if (r == 0 || wait < shortest) {
+        best = r;
+        shortest = wait;
+      }
+    }
+    return best;
+  }
+
+  double low_, high_;
+  int most_turns_;
+  std::vector<int> turns_;  // that each node has left
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_dssp(const PolicyConfig& config) {
+  return std::make_unique<Dssp>(config);
+}
+
+}  // namespace evener

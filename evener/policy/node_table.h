@@ -1,0 +1,67 @@
+// What a parameter server knows of each node [D]: its state, clock and pace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evener/core/time.h"
+
+namespace evener {
+
+/// How a node stands to the others.
+enum class NodeState {
+  joining,   // there, and has pushed nothing yet
+  sync,      // its pushes are gathered with others'
+  async,     // its pushes are applied as they come
+  bound,     // too far ahead: waits for the slowest
+  catch_up,  // was too far behind: its push was refused, it pulls afresh
+  dead,      // gone; one that comes back is joining
+};
+std::string to_string(NodeState state);
+/// Whether a node may go from one state to the other.
+bool is_legal(NodeState from, NodeState to);
+
+struct NodeRecord {
+  NodeState state = NodeState::joining;
+  bool computing = false;     // has been released and has not pushed since
+  bool dry = false;           // there were no rows for it
+  std::uint64_t clock = 0;    // pushes; a newcomer starts at the slowest's
+  std::uint64_t version = 0;  // of the model that it pulled last
+  Seconds released = 0;       // when it was last told to go on
+  Seconds pushed = 0;         // when it last pushed
+  Seconds cycle = 0;          // smoothed time from release to push; 0: not known yet
+  Seconds deviation = 0;      // smoothed distance of a cycle from it
+  Seconds last_interval = 0;  // between its last two pushes
+  Seconds waited = 0;         // from push to release, in all
+  std::uint64_t pushes = 0, applied = 0, rejected = 0;
+
+  bool present() const { return state != NodeState::dead; }
+};
+
+class NodeTable {
+ public:
+  void join(int node);
+  void leave(int node);
+  /// Asserts that the step is legal; a step to the same state is none.
+  void move(int node, NodeState to);
+  void release(int node, std::uint64_t version, Seconds now);
+  void push(int node, Seconds now);
+
+  NodeRecord& at(int node) { return nodes_.at(static_cast<std::size_t>(node)); }
+  const NodeRecord& at(int node) const { return nodes_.at(static_cast<std::size_t>(node)); }
+  int size() const { return static_cast<int>(nodes_.size()); }
+
+  /// Indices of those present, ascending.
+  std::vector<int> present() const;
+  /// N: how many they are.
+  int count() const { return static_cast<int>(present().size()); }
+  bool anyone_computing() const;
+  /// c_min over those present, 0 where nobody is.
+  std::uint64_t least_clock() const;
+
+ private:
+  std::vector<NodeRecord> nodes_;
+};
+
+}  // namespace evener

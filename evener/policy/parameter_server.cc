@@ -1,0 +1,123 @@
+#include "evener/policy/parameter_server.h"
+
+#include <algorithm>
+
+namespace evener {
+
+ParameterServer::ParameterServer(const PolicyConfig& config)
+    : rows_(config.shared_batch()),
+      local_steps_(static_cast<int>(config.values.number("local-steps"))),
+      momentum_(config.values.number("server-momentum")) {
+  const auto& texts = config.values.texts();
+  if (texts.contains("share")) full_ = config.values.is("share", "full");
+  if (texts.contains("staleness-lr")) damps_ = config.values.on("staleness-lr");
+}
+
+Decisions ParameterServer::on(const Event& event) {
+  decisions_.clear();
+  std::visit(Cases{[&](const Joined& e) {
+                     join(e);
+                     if (running_) release(e.worker);
+                   },
+                   [&](const Lost& e) {
+                     now_ = std::max(now_, e.now);
+                     nodes_.leave(e.worker);
+                     if (!running_) return;
+                     missed(e.worker);
+                     rows_are_back_ = true;
+                   },
+                   [&](const EpochBegan& e) {
+                     now_ = std::max(now_, e.now);
+                     running_ = true;
+                     for (const int node : nodes_.present()) {
+                       if (nodes_.at(node).state != NodeState::bound) release(node);
+                     }
+                   },
+                   [&](const Finished& e) {
+                     now_ = std::max(now_, e.now);
+                     nodes_.push(e.worker, now_);
+                     pushed(e.worker);
+                   },
+                   [&](const Dry& e) {
+                     nodes_.at(e.worker).computing = false;
+                     nodes_.at(e.worker).dry = true;
+                     missed(e.worker);
+                   },
+                   [&](const Woken& e) {
+                     now_ = std::max(now_, e.now);
+                     woken();
+                   },
+                   [&](const EpochEnded&) {
+                     running_ = false;
+                     ended();
+                   },
+                   [](const Measured&) {}, [](const Merged&) {}},
+             event);
+  if (rows_are_back_) wake_dry();
+  return decisions_;
+}
+
+void ParameterServer::join(const Joined& event) {
+  nodes_.join(event.worker);
+  most_rows_.resize(static_cast<std::size_t>(nodes_.size()));
+  most_rows_[static_cast<std::size_t>(event.worker)] = event.traits.most_rows;
+}
+
+void ParameterServer::wake_dry() {
+  rows_are_back_ = false;
+  for (const int node : nodes_.present()) {
+    if (nodes_.at(node).dry) release(node);
+  }
+}
+
+void ParameterServer::apply(std::vector<int> group, double share, double damping) {
+  for (const int node : group) ++nodes_.at(node).applied;
+  decisions_.push_back(Absorb{std::move(group), share, damping, momentum_});
+  ++version_;
+}
+
+void ParameterServer::apply_at_once(int node) {
+  nodes_.move(node, NodeState::async);
+  const int n = nodes_.count();
+  apply({node}, full_ ? 1.0 : 1.0 / n, damps_ ? damping_of(staleness(node), n) : 1);
+}
+
+void ParameterServer::reject(int node) {
+  ++nodes_.at(node).rejected;
+  decisions_.push_back(Reject{node});
+  rows_are_back_ = running_;
+}
+
+void ParameterServer::release(int node) {
+  nodes_.release(node, version_, now_);
+  const std::size_t most = most_rows_[static_cast<std::size_t>(node)];
+  const std::size_t rows = most > 0 ? std::min(rows_, most) : rows_;
+  decisions_.push_back(Assign{node, rows, local_steps_, 1, Work::pushed});
+}
+
+void ParameterServer::release_within(int node, double bound) {
+  const auto ahead = static_cast<double>(nodes_.at(node).clock - nodes_.least_clock());
+  if (ahead > bound) {
+    nodes_.move(node, NodeState::bound);
+  } else {
+    release(node);
+  }
+}
+
+void ParameterServer::release_bound(double bound) {
+  for (const int node : nodes_.present()) {
+    const NodeRecord& record = nodes_.at(node);
+    if (record.state != NodeState::bound || record.computing) continue;
+    if (static_cast<double>(record.clock - nodes_.least_clock()) > bound) continue;
+    nodes_.move(node, NodeState::async);
+    release(node);
+  }
+}
+
+double damping_of(std::uint64_t staleness, int nodes) {
+  const auto n = static_cast<double>(nodes);
+  const double late = std::max(0.0, static_cast<double>(staleness) - (n - 1));
+  return 1 / (1 + late / n);
+}
+
+}  // namespace evener

@@ -1,0 +1,73 @@
+// The part that bsp, asp, ssp, dssp and dasp share. A node that is released pulls the model, trains
+// on it and pushes what changed; the policy says what becomes of the push and when the node goes
+// on. V counts the updates of the model; a push's staleness tau is V less the version it pulled.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "evener/policy/node_table.h"
+#include "evener/policy/policy.h"
+#include "evener/policy/strategy.h"
+
+namespace evener {
+
+class ParameterServer : public Policy {
+ public:
+  explicit ParameterServer(const PolicyConfig& config);
+
+  Decisions on(const Event& event) final;
+
+  const NodeTable& nodes() const { return nodes_; }
+  std::uint64_t version() const { return version_; }
+
+ protected:
+  /// A node's push is here and it waits; the table knows of both.
+  virtual void pushed(int node) = 0;
+  /// A node is gone, or found no rows: those who waited for it may go on.
+  virtual void missed(int /*node*/) {}
+  /// The time that wake_at() asked for has come, or an earlier one.
+  virtual void woken() {}
+  /// Every node is idle: what is held back must be applied.
+  virtual void ended() {}
+
+  Seconds now() const { return now_; }
+  NodeTable& nodes() { return nodes_; }
+  std::uint64_t staleness(int node) const { return version_ - nodes_.at(node).version; }
+
+  // Decisions.
+  /// w moves by the mean of these nodes' pushes (ascending, so that sums do not depend on who came
+  /// first), as `share` of a step, times `damping`.
+  void apply(std::vector<int> group, double share, double damping);
+  /// This node's push alone, by the options `share` and `staleness-lr`.
+  void apply_at_once(int node);
+  /// The push is thrown away and its rows are trained anew.
+  void reject(int node);
+  void release(int node);
+  /// Releases the node unless it is more than `bound` pushes ahead of the slowest; then it waits.
+  void release_within(int node, double bound);
+  /// Those that wait and need to no longer.
+  void release_bound(double bound);
+  void wake_at(Seconds time) { decisions_.push_back(Wake{time}); }
+
+ private:
+  void wake_dry();
+  void join(const Joined& event);
+
+  NodeTable nodes_;
+  std::vector<std::size_t> most_rows_;  // of a node's batch, by its memory; 0: no limit
+  Seconds now_ = 0;
+  std::uint64_t version_ = 0;
+  std::size_t rows_;
+  int local_steps_;
+  double momentum_;
+  bool full_ = false, damps_ = false;  // of strategies that apply each push as it comes
+  bool running_ = false;
+  bool rows_are_back_ = false;
+  Decisions decisions_;
+};
+
+/// lambda(tau) = 1 / (1 + max(0, tau - (N-1)) / N): what a late push still counts for.
+double damping_of(std::uint64_t staleness, int nodes);
+
+}  // namespace evener
