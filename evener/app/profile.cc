@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "evener/app/commands.h"
 #include "evener/app/output.h"
@@ -32,6 +33,20 @@ struct Wish {
   GivenOptions given;
 };
 
+std::string profile_text(const Profile& profile, const std::string& data) {
+  return fmt::format("# {} on {}: within {:.0f} % of every step measured\n{}", profile.model.name,
+                     data, 100 * profile.worst_error, cluster_device_text(profile.model));
+}
+
+/// The device as a cluster file has it, and how far the model is off.
+nlohmann::ordered_json profile_json(const Profile& profile, const TrainOptions& options) {
+  nlohmann::ordered_json json{{"device", cluster_device_json(profile.model)},
+                              {"data", options.data},
+                              {"worst_error", profile.worst_error}};
+  if (!options.output.empty()) json["written"] = options.output;
+  return json;
+}
+
 void run(const Wish& wish, Shell& shell) {
   const auto device =
       make_device(wish.device, {.cache_directory = shell.environment.cache_directory});
@@ -40,12 +55,13 @@ void run(const Wish& wish, Shell& shell) {
       open_training_data(options, shell.environment.cache_directory, print_warning);
   options = with_recipe(options, data);
   const Profile profile = measure_device(*device, options, data);
-  const std::string text =
-      fmt::format("# {} on {}: within {:.0f} % of every step measured\n{}", profile.model.name,
-                  options.data, 100 * profile.worst_error, cluster_device_text(profile.model));
-  if (options.output.empty()) return print(text);
-  write_atomically(options.output, std::as_bytes(std::span(text)));
-  print(fmt::format("written: {}\n", options.output));
+  if (!options.output.empty()) {
+    const std::string text = profile_text(profile, options.data);
+    write_atomically(options.output, std::as_bytes(std::span(text)));
+  }
+  if (options.json) return print(profile_json(profile, options).dump() + "\n");
+  print(options.output.empty() ? profile_text(profile, options.data)
+                               : fmt::format("written: {}\n", options.output));
 }
 
 }  // namespace
@@ -56,6 +72,7 @@ void add_profile(CLI::App& app, Shell& shell) {
   auto wish = std::make_shared<Wish>();
   command->add_option("DEVICE", wish->device, "as --devices names it")->required();
   add_train_options(*command, wish->given, refused_options());
+  command->get_option("--json")->description("print the device as JSON, keys as in a cluster file");
   command->get_option("--output")->description("cluster file to write; empty: print it");
   command->callback([wish, &shell] { run(*wish, shell); });
 }
