@@ -128,13 +128,13 @@ std::optional<TrainResult> finished_run(const TrainOptions& options, const Check
   if (start.progress.epoch < options.epochs && !early) return std::nullopt;
   const auto records = last_records(directory.metrics());
   const auto end = records.find("end");
-  const bool ended =
-      end != records.end() && end->second.value("ended", "signal") != std::string("signal");
+  const std::string how = end == records.end() ? "" : end->second.value("ended", "");
+  const bool ended = how == "epochs" || how == "early stop";
   if (!ended || !fs::exists(directory.last_model())) return std::nullopt;
   TrainResult result;
   result.was_complete = true;
   result.directory = directory.path();
-  result.ended = end->second.value("ended", "");
+  result.ended = how;
   result.progress = start.progress;
   result.metrics = metrics_in(end->second);
   if (start.progress.best_epoch > 0) result.best_by = deciding_metric(options);
@@ -275,12 +275,14 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);
   for (const auto& note : notes) reporter.say(note);
+  std::optional<Trainer> trainer;
   try {
-    return Trainer(options, context, reporter, *directory, std::move(setup), std::move(data),
-                   std::move(*start))
-        .run();
+    trainer.emplace(options, context, reporter, *directory, std::move(setup), std::move(data),
+                    std::move(*start));
+    return trainer->run();
   } catch (const std::exception& problem) {
     reporter.note(std::string("error: ") + problem.what());
+    if (trainer) trainer->record_failure(problem.what());
     const bool diverged = dynamic_cast<const DivergedError*>(&problem) != nullptr;
     if (!diverged || !fs::exists(directory->checkpoints())) throw;
     throw Error(fmt::format("{}; go on from the last good checkpoint with --resume {}",

@@ -298,6 +298,11 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   return result;
 }
 
+void Trainer::record_failure(const std::string& why) {
+  reporter_.record({"end", position_.step, seconds(), {{"ended", "failed"}, {"why", why}}});
+  reporter_.flush();
+}
+
 /// Who did what when, for Perfetto.
 void Trainer::write_trace() {
   const std::string text = engine_->timeline().trace_json();

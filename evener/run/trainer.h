@@ -27,6 +27,8 @@ class Trainer {
           const RunDirectory& directory, EngineSetup setup, TrainingData data, Checkpoint start);
 
   TrainResult run();
+  /// Leaves in the measurements that the run failed, and why.
+  void record_failure(const std::string& why);
 
  private:
   bool after_step(const StepReport& report);

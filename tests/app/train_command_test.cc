@@ -191,6 +191,10 @@ TEST_F(TrainCommand, DivergenceStopsWithTheReason) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("evener: error: "), HasSubstr("diverged"),
                                  HasSubstr("--learning-rate")));
   EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(run({"info", folder_ / "run"}).out,
+              AllOf(HasSubstr("\nended               failed: "), HasSubstr("diverged")));
+  const json end = json::parse(run({"info", folder_ / "run", "--json"}).out).at("end");
+  EXPECT_EQ(end.at("ended"), "failed");
 }
 
 }  // namespace

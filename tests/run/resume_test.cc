@@ -85,8 +85,10 @@ TEST_F(Resume, FromAnEarlierCheckpointAfterACrash) {
     if (++steps == 17) throw std::runtime_error("power cut");
   };
   EXPECT_THROW(run("crashed"), std::runtime_error);
+  EXPECT_THAT(contents_of(folder_ / "crashed/metrics.jsonl"),
+              HasSubstr("\"ended\":\"failed\",\"why\":\"reference: power cut\""));
   hooks_.before_step = {};
-  resume("crashed");
+  EXPECT_FALSE(resume("crashed").was_complete);
   EXPECT_EQ(model("crashed", "last"), model("whole", "last"));
   EXPECT_EQ(model("crashed", "best"), model("whole", "best"));
 }
