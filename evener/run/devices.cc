@@ -53,10 +53,27 @@ std::size_t find_device(const char* option, const std::string& key,
   throw UsageError(fmt::format("{}: there is no one device '{}' here ({})", option, key, valid));
 }
 
+bool is_cpu(const std::string& name) {
+  return name.starts_with("cpu");
+}
+
+/// Bytes of so many megabytes; `part` is what the user wrote.
+std::size_t parse_limit(const std::string& part, const std::string& number) {
+  constexpr std::size_t kMega = 1'000'000;
+  std::size_t megabytes = 0;
+  const char* end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, megabytes);
+  if (error != std::errc{} || stop != end || megabytes == 0 || megabytes > kMega * kMega) {
+    throw UsageError(fmt::format(
+        "--memory-limit: '{}' is neither a number of megabytes nor DEVICE=MEGABYTES", part));
+  }
+  return megabytes * kMega;
+}
+
 /// An accelerator by its whole name and again, or by one of its parts.
 void refuse_overlap(const std::vector<std::string>& names, std::size_t last) {
   const std::string& name = names[last];
-  if (name.starts_with("cpu")) return;
+  if (is_cpu(name)) return;
   for (std::size_t i = 0; i < last; ++i) {
     const std::string& other = names[i];
     if (other == name || other.starts_with(name + ".") || name.starts_with(other + ".")) {
@@ -125,26 +142,36 @@ std::vector<double> parse_emulation(const std::string& text,
 
 std::vector<std::size_t> parse_memory_limits(const std::string& text,
                                              const std::vector<std::string>& names) {
-  constexpr std::size_t kMega = 1'000'000;
   std::vector<std::size_t> limits(names.size(), 0);
   if (trimmed(text).empty()) return limits;
-  for (const auto& part : split(text)) {
+  const auto parts = split(text);
+  std::vector<bool> named(names.size(), false);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string& part = parts[i];
     const std::size_t equals = part.find('=');
     const bool all = equals == std::string::npos;
-    const std::string number = trimmed(all ? part : part.substr(equals + 1));
-    std::size_t megabytes = 0;
-    const char* end = number.data() + number.size();
-    const auto [stop, error] = std::from_chars(number.data(), end, megabytes);
-    if (error != std::errc{} || stop != end || megabytes == 0 || megabytes > kMega * kMega) {
-      throw UsageError(fmt::format(
-          "--memory-limit: '{}' is neither a number of megabytes nor DEVICE=MEGABYTES", part));
-    }
+    const std::size_t bytes = parse_limit(part, trimmed(all ? part : part.substr(equals + 1)));
     if (all) {
-      std::fill(limits.begin(), limits.end(), megabytes * kMega);
-    } else {
-      limits[find_device("--memory-limit", trimmed(part.substr(0, equals)), names)] =
-          megabytes * kMega;
+      if (i > 0) {
+        throw UsageError(fmt::format(
+            "--memory-limit: {} is for all devices and comes once, before limits of single ones",
+            part));
+      }
+      for (std::size_t d = 0; d < names.size(); ++d) limits[d] = is_cpu(names[d]) ? 0 : bytes;
+      continue;
     }
+    const std::size_t device =
+        find_device("--memory-limit", trimmed(part.substr(0, equals)), names);
+    if (is_cpu(names[device])) {
+      throw UsageError(fmt::format(
+          "--memory-limit: {} works in the machine's memory; only accelerators can be limited",
+          names[device]));
+    }
+    if (named[device]) {
+      throw UsageError(fmt::format("--memory-limit: {} is given twice", names[device]));
+    }
+    named[device] = true;
+    limits[device] = bytes;
   }
   return limits;
 }
@@ -177,6 +204,11 @@ RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& s
   }
   if (!found.left_out.empty()) {
     devices.notes.push_back(fmt::format("left out: {}", fmt::join(found.left_out, "; ")));
+  }
+  if (!trimmed(options.memory_limit).empty() && std::all_of(names.begin(), names.end(), is_cpu)) {
+    devices.notes.emplace_back(
+        "--memory-limit limits nothing here: there is no accelerator, and the processor works in "
+        "the machine's memory");
   }
   if (auto note = crowding(names); !note.empty()) devices.notes.push_back(std::move(note));
   devices.speeds = parse_emulation(options.emulate, names);

@@ -40,7 +40,8 @@ RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& s
 /// The speeds that "1=x0.25, cpu:2=x0.5" gives to devices by index or name; empty for "".
 std::vector<double> parse_emulation(const std::string& text, const std::vector<std::string>& names);
 
-/// Bytes for each device from "512" or "1=512, opencl:0.0=256", in megabytes; 0: no limit.
+/// Bytes for each device from "512" or "512, opencl:0.0=256", in megabytes; 0: no limit. UsageError
+/// where one limit would silently replace another, or is for a processor.
 std::vector<std::size_t> parse_memory_limits(const std::string& text,
                                              const std::vector<std::string>& names);
 
