@@ -19,12 +19,14 @@ namespace evener {
 
 namespace {
 
-/// A profile is a few timed steps: there is nothing to go on with.
+/// A profile is a few timed steps of one device: there is nothing to go on with, or to merge.
 RefusedOptions refused_options() {
   RefusedOptions refused;
   for (const char* name : {"resume", "checkpoint-every", "checkpoint-minutes", "keep"}) {
     refused[name] = "a profile writes no checkpoints";
   }
+  refused["devices"] = "the device to measure is the first argument: evener profile DEVICE DATA";
+  refused["emulate"] = "a profile measures the device as it is";
   return refused;
 }
 
@@ -48,9 +50,13 @@ nlohmann::ordered_json profile_json(const Profile& profile, const TrainOptions& 
 }
 
 void run(const Wish& wish, Shell& shell) {
-  const auto device =
-      make_device(wish.device, {.cache_directory = shell.environment.cache_directory});
+  if (wish.device == "auto") {
+    throw UsageError("DEVICE 'auto': a profile is of one device; name it (see evener devices)");
+  }
   TrainOptions options = resolve_options(wish.given.texts, wish.given.config);
+  DeviceSurroundings surroundings;
+  surroundings.cache_directory = shell.environment.cache_directory;
+  const auto device = open_one_device("DEVICE", wish.device, options.memory_limit, surroundings);
   const TrainingData data =
       open_training_data(options, shell.environment.cache_directory, print_warning);
   options = with_recipe(options, data);
@@ -70,7 +76,11 @@ void add_profile(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("profile", "measure a device for evener simulate");
   command->footer("Example:\n  evener profile cpu:1 data/ -o cluster.toml");
   auto wish = std::make_shared<Wish>();
-  command->add_option("DEVICE", wish->device, "as --devices names it")->required();
+  command
+      ->add_option("DEVICE", wish->device,
+                   "one device: cpu, cpu:T for T threads, opencl:P.D, opencl:P.D.S or cuda:N (see "
+                   "evener devices)")
+      ->required();
   add_train_options(*command, wish->given, refused_options());
   command->get_option("--json")->description("print the device as JSON, keys as in a cluster file");
   command->get_option("--output")->description("cluster file to write; empty: print it");

@@ -57,6 +57,11 @@ bool is_cpu(const std::string& name) {
   return name.starts_with("cpu");
 }
 
+[[noreturn]] void refuse_cpu_limit(const std::string& name) {
+  throw UsageError(fmt::format(
+      "--memory-limit: {} works in the machine's memory; only accelerators can be limited", name));
+}
+
 /// Bytes of so many megabytes; `part` is what the user wrote.
 std::size_t parse_limit(const std::string& part, const std::string& number) {
   constexpr std::size_t kMega = 1'000'000;
@@ -162,11 +167,7 @@ std::vector<std::size_t> parse_memory_limits(const std::string& text,
     }
     const std::size_t device =
         find_device("--memory-limit", trimmed(part.substr(0, equals)), names);
-    if (is_cpu(names[device])) {
-      throw UsageError(fmt::format(
-          "--memory-limit: {} works in the machine's memory; only accelerators can be limited",
-          names[device]));
-    }
+    if (is_cpu(names[device])) refuse_cpu_limit(names[device]);
     if (named[device]) {
       throw UsageError(fmt::format("--memory-limit: {} is given twice", names[device]));
     }
@@ -213,6 +214,18 @@ RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& s
   if (auto note = crowding(names); !note.empty()) devices.notes.push_back(std::move(note));
   devices.speeds = parse_emulation(options.emulate, names);
   return devices;
+}
+
+std::unique_ptr<Device> open_one_device(const std::string& option, const std::string& name,
+                                        const std::string& memory_limit,
+                                        const DeviceSurroundings& surroundings) {
+  if (name.find(',') != std::string::npos) {
+    throw UsageError(
+        fmt::format("{} '{}': this command works on one device; name one of them", option, name));
+  }
+  if (!trimmed(memory_limit).empty() && is_cpu(name)) refuse_cpu_limit(name);
+  return surroundings.make(name, {.memory_limit = parse_memory_limits(memory_limit, {name})[0],
+                                  .cache_directory = surroundings.cache_directory});
 }
 
 std::string strategy_for(const TrainOptions& options, std::size_t devices) {

@@ -37,6 +37,12 @@ struct DeviceSurroundings {
 /// names a device twice; `cpu:T` may come more than once, each with threads of its own.
 RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& surroundings);
 
+/// The one device of a command that has no use for more; `option` is where it was named. A limit of
+/// its memory is "512", or empty. UsageError for a list, and for a limit of a processor.
+std::unique_ptr<Device> open_one_device(const std::string& option, const std::string& name,
+                                        const std::string& memory_limit,
+                                        const DeviceSurroundings& surroundings);
+
 /// The speeds that "1=x0.25, cpu:2=x0.5" gives to devices by index or name; empty for "".
 std::vector<double> parse_emulation(const std::string& text, const std::vector<std::string>& names);
 

@@ -167,6 +167,26 @@ TEST_F(ModelCommands, DevicesAreMeasured) {
   EXPECT_THAT(run({"devices"}).out, StartsWith("cpu "));
 }
 
+TEST_F(ModelCommands, OneDeviceIsEnough) {
+  trained();
+  for (const char* command : {"test", "predict"}) {
+    const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
+      std::vector<std::string> all{command, folder_ / "run", folder_ / "test.txt"};
+      all.insert(all.end(), more.begin(), more.end());
+      expect_error(all, 2, part);
+    };
+    refused({"--devices", "cpu:1,cpu:1"}, "--devices 'cpu:1,cpu:1': this command works on one");
+    refused({"--memory-limit", "512"}, "only accelerators can be limited");
+    EXPECT_THAT(run({command, "--help"}).out,
+                AllOf(HasSubstr("opencl:P.D.S"), HasSubstr("cuda:N"), HasSubstr("--memory-limit")));
+  }
+  expect_error({"profile", "cpu:1,cpu:1", folder_.path()}, 2, "this command works on one device");
+  expect_error({"profile", "auto", folder_.path()}, 2, "a profile is of one device");
+  expect_error({"profile", "cpu:1", folder_.path(), "--devices", "cpu:1"}, 2, "--devices: ");
+  EXPECT_THAT(run({"profile", "--help"}).out,
+              AllOf(HasSubstr("opencl:P.D.S"), HasSubstr("cuda:N")));
+}
+
 TEST_F(ModelCommands, OptionsPrintsTheTable) {
   EXPECT_EQ(run({"options", "--markdown"}).out, contents_of(EVENER_SOURCE_DIR "/docs/options.md"));
   EXPECT_EQ(json::parse(run({"options", "--json"}).out).at(0).at("name"), "data");
