@@ -31,6 +31,7 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
                                {"transfer_share", worker.transfer},
                                {"mean_staleness", worker.staleness}});
   }
+  json["notes"] = result.notes;
   if (progress.best_epoch > 0) {
     json["best"] = {{"metric", result.best_by},
                     {"value", progress.best_metric},

@@ -274,12 +274,17 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   const std::string config = config_text(with_absolute_paths(options));
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);
-  for (const auto& note : notes) reporter.say(note);
+  for (const auto& note : notes) {
+    reporter.say(note);
+    reporter.record({"note", start->progress.step, start->progress.seconds, {{"text", note}}});
+  }
   std::optional<Trainer> trainer;
   try {
     trainer.emplace(options, context, reporter, *directory, std::move(setup), std::move(data),
                     std::move(*start));
-    return trainer->run();
+    TrainResult result = trainer->run();
+    result.notes.insert(result.notes.begin(), notes.begin(), notes.end());
+    return result;
   } catch (const std::exception& problem) {
     reporter.note(std::string("error: ") + problem.what());
     if (trainer) trainer->record_failure(problem.what());

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "evener/core/time.h"
 #include "evener/run/checkpoint.h"
@@ -32,6 +33,8 @@ class Trainer {
 
  private:
   bool after_step(const StepReport& report);
+  /// Keeps what was told to the user for programs too.
+  void keep_note(const std::string& text);
   /// Evaluates if it is time and closes the epoch's books; false: interrupted before that.
   bool finish_epoch();
   int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }
@@ -80,6 +83,7 @@ class Trainer {
   bool checkpoint_due_ = false;
 
   std::string hint_;  // of the batch size
+  std::vector<std::string> notes_;
   std::string best_by_;
   Metrics metrics_;           // of the last evaluation
   std::string metrics_line_;  // the same for the display

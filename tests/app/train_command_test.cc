@@ -1,4 +1,5 @@
 // Training by the command: what it leaves, what it prints, and what a signal does.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -66,6 +67,24 @@ TEST_F(TrainCommand, QuietAndJsonAreForMachines) {
   EXPECT_EQ(result.at("steps"), 35);
   EXPECT_TRUE(result.at("metrics").at("p@1").is_number());
   EXPECT_EQ(result.at("best").at("metric"), "p@1");
+}
+
+TEST_F(TrainCommand, WhatAutoDecidesIsKeptForMachines) {
+  const Outcome outcome = run(training(
+      "run", {"--devices", "cpu:1,cpu:1", "--epochs", "40", "--global-batch-size", "4", "--json"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json notes = json::parse(outcome.out).at("notes");
+  const auto has = [&](const std::string& begin) {
+    return std::any_of(notes.begin(), notes.end(), [&](const json& note) {
+      return note.get<std::string>().starts_with(begin);
+    });
+  };
+  EXPECT_TRUE(has("measured: ")) << notes;
+  EXPECT_TRUE(has("decided: ")) << notes;
+  for (const auto& note : notes) {
+    EXPECT_THAT(outcome.err, HasSubstr(note.get<std::string>() + "\n"));
+    EXPECT_THAT(contents_of(folder_ / "run/metrics.jsonl"), HasSubstr("\"text\":" + note.dump()));
+  }
 }
 
 TEST_F(TrainCommand, CommandLineOverridesConfigOverridesDefaults) {
