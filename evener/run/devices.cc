@@ -179,7 +179,8 @@ std::vector<std::size_t> parse_memory_limits(const std::string& text,
 
 RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& surroundings) {
   FoundDevices found{options.devices, {}};
-  if (options.devices == "auto") found = surroundings.automatic();
+  const bool automatic = trimmed(options.devices) == "auto";
+  if (automatic) found = surroundings.automatic();
   const std::string& list = found.list;
   std::vector<std::string> names;
   for (const auto& name : split(list)) {
@@ -203,6 +204,7 @@ RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& s
     names[i] = devices.devices.back()->name();
     refuse_overlap(names, i);
   }
+  if (automatic) devices.found = fmt::format("{}", fmt::join(names, ","));
   if (!found.left_out.empty()) {
     devices.notes.push_back(fmt::format("left out: {}", fmt::join(found.left_out, "; ")));
   }

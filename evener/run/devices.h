@@ -16,6 +16,7 @@ namespace evener {
 
 struct RunDevices {
   std::vector<std::unique_ptr<Device>> devices;
+  std::string found;               // what auto is here, with threads; empty: not asked for
   std::vector<double> speeds;      // emulated, one a device; empty: none
   std::vector<std::string> notes;  // for people: what auto left out, workers that share cores
   std::optional<VirtualTimeOptions> virtual_time;

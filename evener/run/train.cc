@@ -187,6 +187,17 @@ void use_folder(TrainOptions& options) {
   }
 }
 
+/// What a run was trained on is in its config.toml, and need not be on the machine that goes on.
+RunDevices devices_of_run(const TrainOptions& options, const DeviceSurroundings& surroundings) {
+  if (options.resume.empty()) return open_devices(options, surroundings);
+  try {
+    return open_devices(options, surroundings);
+  } catch (const UsageError& problem) {
+    throw UsageError(fmt::format("{} (to resume on --devices {}; name others with --devices)",
+                                 problem.what(), options.devices));
+  }
+}
+
 }  // namespace
 
 TrainOptions resolve_options(const OptionTexts& given, const std::string& config) {
@@ -238,7 +249,9 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   if (context.virtual_time) {
     devices.virtual_time = context.virtual_time;
   } else {
-    devices = open_devices(options, context.devices);
+    devices = devices_of_run(options, context.devices);
+    // So that the run goes on with these, whatever auto finds then.
+    if (!devices.found.empty()) options.devices = devices.found;
   }
   const std::vector<std::string> notes = devices.notes;
   // Cheap refusals come before the data is read; a new run directory after, so that bad data leaves

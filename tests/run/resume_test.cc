@@ -163,6 +163,23 @@ TEST_F(Resume, TheWindowOfTheAverageCannotMoveOnceItHasBegun) {
   EXPECT_EQ(resume("run").progress.epoch, 5U);
 }
 
+TEST_F(Resume, GoesOnWithTheDevicesThatAutoFound) {
+  context_.devices.automatic = [] { return FoundDevices{"cpu:1,cpu:1", {}}; };
+  options_.epochs = 2;
+  run("run");
+  const std::string path = folder_ / "run";
+  TrainOptions resumed = resolve_options({{"resume", path}, {"epochs", "3"}}, "");
+  EXPECT_EQ(resumed.devices, "cpu:1,cpu:1");
+  EXPECT_THAT(resumed.strategy, testing::StartsWith("adaptive-sgd"));
+  context_.devices.automatic = [] { return FoundDevices{"cpu:1", {}}; };
+  EXPECT_EQ(train(resumed, context_).workers.size(), 2U);
+  // On a machine without them.
+  resumed = resolve_options({{"resume", path}, {"epochs", "4"}}, "");
+  resumed.devices = "cpu:1,opencl:99.0";
+  EXPECT_THAT(error_of([&] { train(resumed, context_); }),
+              HasSubstr("(to resume on --devices cpu:1,opencl:99.0; name others with --devices)"));
+}
+
 TEST_F(Resume, WithoutACheckpointSaysSo) {
   run("run");
   std::filesystem::remove_all(folder_ / "run/checkpoints");
