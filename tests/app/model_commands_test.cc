@@ -164,7 +164,17 @@ TEST_F(ModelCommands, DevicesAreMeasured) {
   const json devices = json::parse(outcome.out);
   EXPECT_EQ(devices.at(0).at("name"), "cpu");
   EXPECT_GT(devices.at(0).at("gflops").get<double>(), 0.01);
-  EXPECT_THAT(run({"devices"}).out, StartsWith("cpu "));
+  EXPECT_THAT(run({"devices"}).out, AllOf(StartsWith("cpu "), Not(HasSubstr("AVX3"))));
+  EXPECT_THAT(run({"devices", "--help"}).out, HasSubstr("opencl:P.D.S"));
+  for (const auto& device : devices) {
+    if (device.contains("parts")) {
+      EXPECT_EQ(device.at("parts").size(), device.at("compute_units"));
+      EXPECT_EQ(device.at("parts")[0], device.at("name").get<std::string>() + ".0");
+    }
+    if (device.at("name") == "opencl") {
+      EXPECT_THAT(device.at("why_not").get<std::string>(), HasSubstr("pocl-opencl-icd"));
+    }
+  }
 }
 
 TEST_F(ModelCommands, OneDeviceIsEnough) {

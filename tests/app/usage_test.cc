@@ -48,6 +48,7 @@ TEST_F(Usage, ResultsFitANarrowTerminal) {
   EXPECT_THAT(in_a_pipe, testing::ContainsRegex("[^\n]{80}"));
   const std::vector<std::vector<std::string>> commands{{"strategies"},
                                                        {"info", folder_ / "train.txt"},
+                                                       {"devices"},
                                                        {"train", "--resume", folder_ / "run"},
                                                        {"info", "--help"}};
   for (const auto& arguments : commands) {
