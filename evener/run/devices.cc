@@ -188,6 +188,10 @@ RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& s
       throw UsageError(fmt::format("--devices '{}': names no device{}", list,
                                    names.empty() ? "" : " after a comma"));
     }
+    if (name == "auto") {
+      throw UsageError(fmt::format(
+          "--devices '{}': auto stands alone; it is every device here that can help", list));
+    }
     if (std::find(names.begin(), names.end(), name) != names.end() && !name.starts_with("cpu:")) {
       throw UsageError(fmt::format("--devices: {} is named twice{}", name,
                                    name == "cpu" ? " (it is all cores: give each worker its own "

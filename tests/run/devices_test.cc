@@ -69,6 +69,11 @@ TEST(OpenDevices, RefusesAllCoresTwiceAndUnknownNames) {
   EXPECT_THAT(refusal("cpu:0"), HasSubstr("cpu:0"));
 }
 
+TEST(OpenDevices, AutoStandsAlone) {
+  EXPECT_THAT(refusal("cpu:1,auto"), HasSubstr("--devices 'cpu:1,auto': auto stands alone"));
+  EXPECT_THAT(refusal("auto,cpu:1"), HasSubstr("auto stands alone"));
+}
+
 TEST(OpenDevices, AnAcceleratorUnderTwoNamesIsRefused) {
   if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
   EXPECT_THAT(refusal("opencl:0.0,opencl:0.0"), HasSubstr("named twice"));
