@@ -287,6 +287,10 @@ TrainResult Trainer::interrupt(int signal) {
 
 TrainResult Trainer::leave(const std::string& ended, int signal) {
   save_parameters(directory_.last_model());
+  if (const std::string text = engine_->undecided(); !text.empty()) {
+    reporter_.say(text);
+    keep_note(text);
+  }
   TrainResult result;
   result.directory = directory_.path();
   result.ended = ended;
