@@ -25,7 +25,8 @@ class TrainCommand : public CommandTest {
     ASSERT_TRUE(running.wait_for("epoch 2/150"));
     running.send(signal);
     ASSERT_EQ(running.finish(), 128 + signal);
-    EXPECT_THAT(running.said(), HasSubstr("evener train --resume " + (folder_ / "cut")));
+    EXPECT_THAT(running.said(), AllOf(HasSubstr("evener: stopping after a checkpoint; "),
+                                      HasSubstr("evener train --resume " + (folder_ / "cut"))));
     EXPECT_THAT(contents_of(folder_ / "out"), HasSubstr("interrupted after "));
 
     const Outcome rest = run({"train", "--resume", folder_ / "cut"});
@@ -177,6 +178,10 @@ TEST_F(TrainCommand, TheExitCodeOfASignalDoesNotNeedAReader) {
   EXPECT_EQ(running.finish(), 130);
 }
 
+TEST_F(TrainCommand, HelpSaysWhatASignalDoes) {
+  EXPECT_THAT(run({"train", "--help"}).out, HasSubstr("Ctrl-C (or SIGTERM) writes a checkpoint"));
+}
+
 TEST_F(TrainCommand, ASecondSignalEndsAtOnce) {
   Running running(long_training("cut"), environment_, folder_ / "out");
   ASSERT_TRUE(running.wait_for("epoch 2/150"));
@@ -185,6 +190,7 @@ TEST_F(TrainCommand, ASecondSignalEndsAtOnce) {
   running.send(SIGTERM);
   running.send(SIGCONT);
   EXPECT_THAT(running.finish(), testing::AnyOf(130, 143));
+  EXPECT_THAT(running.said(), HasSubstr("once more ends at once, without one\n"));
   EXPECT_THAT(contents_of(folder_ / "out"), IsEmpty());
 }
 
