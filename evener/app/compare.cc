@@ -152,7 +152,7 @@ void run(const Wish& wish, Shell& shell) {
   };
   context.devices.cache_directory = shell.environment.cache_directory;
   context.interrupted = caught_signal;
-  catch_signals();
+  catch_signals("evener: stopping; once more ends at once\n");
   const auto progress = [&](const std::string& line) {
     if (!train.quiet) tell(line);
   };

@@ -16,11 +16,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Highway says AVX3, AVX3_DL, ...; people say AVX-512.
+std::string cpu_description() {
+  const std::string text = cpu::cpu_description();
+  const std::size_t comma = text.rfind(", AVX3");
+  return comma == std::string::npos ? text : text.substr(0, comma) + ", AVX-512";
+}
+
 Json cpu() {
   const int cores = cpu::available_cores();
   const double one = cpu::measure_peak(1) / 1e9;
   const double all = cores == 1 ? one : cpu::measure_peak(cores) / 1e9;
-  return {{"name", "cpu"},  {"description", cpu::cpu_description()},
+  return {{"name", "cpu"},  {"description", cpu_description()},
           {"usable", true}, {"cores", cores},
           {"gflops", all},  {"gflops_one_core", one}};
 }
@@ -32,7 +39,17 @@ Json opencl_device(const opencl::Listed& listed) {
               {"compute_units", listed.compute_units},
               {"memory_bytes", listed.memory},
               {"same_cores_as_cpu", listed.processor}};
-  if (!listed.usable) device["why_not"] = listed.why_not;
+  if (!listed.usable) {
+    device["why_not"] = listed.why_not;
+  } else if (listed.processor && listed.compute_units > 1) {
+    // Only processors can be split.
+    auto& parts = device["parts"] = Json::array();
+    for (int part = 0; part < static_cast<int>(listed.compute_units); ++part) {
+      opencl::Place place = listed.place;
+      place.part = part;
+      parts.push_back(opencl::to_string(place));
+    }
+  }
   return device;
 }
 
@@ -45,7 +62,10 @@ Json all_devices() {
   const auto listed = opencl::list();
   for (const auto& device : listed) devices.push_back(opencl_device(device));
   if (listed.empty()) {
-    devices.push_back(not_usable("opencl", "no OpenCL runtime is installed, or it has no device"));
+    devices.push_back(
+        not_usable("opencl",
+                   "no OpenCL runtime is installed, or it has no device; cards need the runtime "
+                   "of their maker, processors pocl-opencl-icd (Debian's name)"));
   }
   const cuda::Probe probe = cuda::probe();
   for (const auto& device : probe.cards) {
@@ -79,20 +99,29 @@ std::string text_of(const Json& device) {
     facts = fmt::format("{} compute units, {}", device["compute_units"].get<unsigned>(), facts);
   }
   if (device.value("same_cores_as_cpu", false)) facts += "; the same cores as cpu";
-  return text + fmt::format("{:<12}{}\n", "", facts);
+  text += fmt::format("{:<12}{}\n", "", facts);
+  if (!device.contains("parts")) return text;
+  const Json& parts = device["parts"];
+  return text + fmt::format("{:<12}parts of one unit each: {} to {}\n", "",
+                            parts.front().get<std::string>(), parts.back().get<std::string>());
 }
 
 void run(bool json) {
   const Json devices = all_devices();
   if (json) return print(devices.dump() + "\n");
-  for (const auto& device : devices) print(text_of(device));
+  for (const auto& device : devices) print_text(text_of(device));
 }
 
 }  // namespace
 
 void add_devices(CLI::App& app, Shell&) {
   auto* command = app.add_subcommand("devices", "what can train here, and how fast it is");
-  command->footer("Examples:\n  evener devices\n  evener devices --json");
+  command->footer(
+      "The names are those that --devices takes. cpu:T is T threads; opencl:P.D.S is\n"
+      "compute unit S of a device that can be split, as processors can.\n\n"
+      "Examples:\n"
+      "  evener devices\n"
+      "  evener devices --json");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print JSON");
   command->callback([json] { run(*json); });

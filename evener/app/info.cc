@@ -122,15 +122,20 @@ std::string trainers_text(const RunInfo& info) {
          line_text("time", info.virtual_time ? "virtual, of simulated devices" : "real");
 }
 
+std::string how_it_ended(const ordered_json& json) {
+  if (!json.contains("end")) return "going on, or killed";
+  const ordered_json& end = json["end"];
+  const std::string why = end.value("why", "");
+  return end.value("ended", "?") + (why.empty() ? "" : ": " + why);
+}
+
 std::string run_text(const ordered_json& json, const RunInfo& info) {
   std::string text = line_text("run", json["run"].get<std::string>()) + trainers_text(info);
   if (json.contains("model")) text += text_of(json["model"]);
   if (json.contains("epoch")) text += "\nlast epoch\n" + text_of(json["epoch"]);
   if (json.contains("eval"))
     text += "\nlast evaluation\n" + metrics_table(metrics_in(json["eval"]));
-  const std::string ended =
-      json.contains("end") ? json["end"].value("ended", "?") : "going on, or killed";
-  return text + "\n" + line_text("ended", ended);
+  return text + "\n" + line_text("ended", how_it_ended(json));
 }
 
 void show_run(const InfoOptions& options) {

@@ -2,6 +2,7 @@
 
 #include "evener/app/commands.h"
 #include "evener/run/data.h"
+#include "evener/run/devices.h"
 #include "evener/run/options.h"
 #include "evener/run/trained.h"
 
@@ -25,8 +26,13 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
       ->type_name("WORD");
   command
       .add_option("--devices", options.device,
-                  "auto, cpu, cpu:T for T threads, or opencl:P.D (auto)")
+                  "one device: cpu, cpu:T for T threads, opencl:P.D, opencl:P.D.S, cuda:N (see "
+                  "evener devices), or auto, which is the processor (auto)")
       ->type_name("WORD");
+  command
+      .add_option("--memory-limit", options.memory_limit,
+                  "of an accelerator's own memory, at most this much [MB]")
+      ->type_name("N");
   command.add_flag("--no-cache", options.no_cache, "do not keep a binary copy of the data");
   command.add_flag("--json", options.json, "print JSON");
 }
@@ -38,9 +44,11 @@ LoadedModel load_for(const ModelOptions& options, const Environment& environment
   data.format = options.format;
   if (!options.no_cache) data.cache_directory = environment.cache_directory;
   loaded.data = open_data_for(loaded.model, options.data, data, print_warning);
-  loaded.device =
-      make_device(options.device == "auto" ? environment.automatic_device : options.device,
-                  {.cache_directory = environment.cache_directory});
+  DeviceSurroundings surroundings;
+  surroundings.cache_directory = environment.cache_directory;
+  loaded.device = open_one_device(
+      "--devices", options.device == "auto" ? environment.automatic_device : options.device,
+      options.memory_limit, surroundings);
   loaded.replica = loaded.device->make_replica(loaded.model.network, Training{});
   loaded.replica->load(0, loaded.model.parameters.span());
   return loaded;

@@ -17,6 +17,7 @@ struct ModelOptions {
   std::string data;
   std::string format = "auto";
   std::string device = "auto";
+  std::string memory_limit;
   bool no_cache = false;
   bool json = false;
 };

@@ -1,7 +1,12 @@
 #include "evener/app/signals.h"
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+
+#include <poll.h>
+#include <unistd.h>
 
 namespace evener {
 
@@ -10,15 +15,39 @@ namespace {
 std::atomic<int> g_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
 
+const char* g_answer = "";
+bool g_terminal = false;
+
+// Only what may be called in a signal handler, from here to `on_signal`.
+void write_line(const char* text) {
+  // A terminal has echoed ^C in the middle of the progress line.
+  [[maybe_unused]] ssize_t written = g_terminal ? write(STDERR_FILENO, "\n", 1) : 0;
+  written = write(STDERR_FILENO, text, std::strlen(text));
+}
+
+/// Writing would keep a user waiting whose terminal or pipe takes no more.
+bool takes_more() {
+  pollfd error{STDERR_FILENO, POLLOUT, 0};
+  return poll(&error, 1, 0) == 1 && (error.revents & POLLOUT) != 0;
+}
+
 extern "C" void on_signal(int signal) {
-  if (g_signal.exchange(signal) == 0) return;
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);  // takes effect when this handler returns
+  const int before = errno;
+  if (g_signal.exchange(signal) == 0) {
+    write_line(g_answer);
+  } else {
+    if (takes_more()) write_line("evener: ended at once, without a checkpoint\n");
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);  // takes effect when this handler returns
+  }
+  errno = before;
 }
 
 }  // namespace
 
-void catch_signals() {
+void catch_signals(const char* answer) {
+  g_answer = answer;
+  g_terminal = isatty(STDERR_FILENO) == 1;
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;

@@ -3,7 +3,9 @@
 
 namespace evener {
 
-void catch_signals();
+/// `answer` is a line that tells the user what the first signal leads to; it outlives the program's
+/// work.
+void catch_signals(const char* answer);
 
 /// The signal that has arrived since, or 0.
 int caught_signal();

@@ -16,7 +16,9 @@ constexpr const char* kExamples =
     "  evener train train.txt --test test.txt -o runs/first\n"
     "  evener train train.txt --validation-share 0.1 --early-stop p@1 --hidden 256\n"
     "  evener train --config recipe.toml --learning-rate 0.002 --seed 2\n"
-    "  evener train --resume runs/first --epochs 20";
+    "  evener train --resume runs/first --epochs 20\n\n"
+    "Ctrl-C (or SIGTERM) writes a checkpoint and ends the run; --resume goes on. A\n"
+    "second one ends the run at once; what is left is the checkpoint before.";
 
 }  // namespace
 

@@ -31,6 +31,7 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
                                {"transfer_share", worker.transfer},
                                {"mean_staleness", worker.staleness}});
   }
+  json["notes"] = result.notes;
   if (progress.best_epoch > 0) {
     json["best"] = {{"metric", result.best_by},
                     {"value", progress.best_metric},
@@ -104,7 +105,9 @@ void train_and_print(const TrainOptions& options, RunContext context,
   context.devices.automatic = [cpu = environment.automatic_device] { return find_devices(cpu); };
   context.devices.cache_directory = environment.cache_directory;
   context.reporter = {stderr, !options.quiet, environment.display};
-  context.training_begins = catch_signals;
+  context.training_begins = [] {
+    catch_signals("evener: stopping after a checkpoint; once more ends at once, without one\n");
+  };
   context.interrupted = caught_signal;
   const TrainResult result = train(options, context);
   if (result.signal != 0) {

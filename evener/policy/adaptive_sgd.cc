@@ -73,6 +73,7 @@ class AdaptiveSgd final : public Policy {
                event);
     return decisions_;
   }
+  std::string undecided() const override { return trials_.undecided(); }
 
  private:
   void begin_mega_batch() {

@@ -157,6 +157,8 @@ class Policy {
  public:
   virtual ~Policy() = default;
   virtual Decisions on(const Event& event) = 0;
+  /// For people, when the run ends: what it was about to decide; empty: nothing.
+  virtual std::string undecided() const { return ""; }
 };
 
 /// For std::visit: one lambda a case.

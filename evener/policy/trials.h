@@ -37,6 +37,8 @@ class Trials {
   bool looked() const;
   /// One device, for good: there is nothing to merge before the end of the epoch.
   bool alone() const { return on_ && stage_ == Stage::settled && count_ == 1; }
+  /// In words, where the run ends before anything was decided; else empty.
+  std::string undecided() const;
 
  private:
   enum class Stage { look, trial, settled };

@@ -11,6 +11,12 @@ std::string Trials::names(std::size_t count) const {
   return text;
 }
 
+std::string Trials::undecided() const {
+  if (stage_ == Stage::settled) return "";
+  return fmt::format("not decided: the run ended while devices were being tried; in use: {}",
+                     names(count_));
+}
+
 /// What was seen and what was decided, a line each.
 std::vector<std::string> Trials::notes() const {
   std::string seen, demoted;

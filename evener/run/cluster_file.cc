@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <vector>
@@ -62,6 +63,17 @@ std::string quoted(const std::string& text) {
     out += c;
   }
   return out + '"';
+}
+
+const char* kind_of(const DeviceModel& model) {
+  return model.in_place ? "cpu" : "accelerator";
+}
+
+/// What a step costs, always; else only what a reader would not assume.
+bool worth_saying(const Key& key, const DeviceModel& model) {
+  const std::string_view name = key.name;
+  const bool cost = name.starts_with("fixed") || name.starts_with("per-");
+  return cost || key.get(model) != key.get(DeviceModel{});
 }
 
 class ClusterReader {
@@ -167,18 +179,27 @@ VirtualTimeOptions read_cluster(const std::string& path) {
 }
 
 std::string cluster_device_text(const DeviceModel& model) {
-  std::string text = fmt::format("[[device]]\nname = {}\nkind = \"{}\"\n", quoted(model.name),
-                                 model.in_place ? "cpu" : "accelerator");
-  const DeviceModel defaults;
+  std::string text =
+      fmt::format("[[device]]\nname = {}\nkind = \"{}\"\n", quoted(model.name), kind_of(model));
   for (const auto& key : keys()) {
-    const bool cost = std::string_view(key.name).starts_with("fixed") ||
-                      std::string_view(key.name).starts_with("per-");
-    if (cost || key.get(model) != key.get(defaults)) {
-      text += key.whole ? fmt::format("{} = {:.0f}\n", key.name, key.get(model))
-                        : fmt::format("{} = {:.6g}\n", key.name, key.get(model));
-    }
+    if (!worth_saying(key, model)) continue;
+    text += key.whole ? fmt::format("{} = {:.0f}\n", key.name, key.get(model))
+                      : fmt::format("{} = {:.6g}\n", key.name, key.get(model));
   }
   return text;
+}
+
+nlohmann::ordered_json cluster_device_json(const DeviceModel& model) {
+  nlohmann::ordered_json json{{"name", model.name}, {"kind", kind_of(model)}};
+  for (const auto& key : keys()) {
+    if (!worth_saying(key, model)) continue;
+    if (key.whole) {
+      json[key.name] = static_cast<std::int64_t>(key.get(model));
+    } else {
+      json[key.name] = key.get(model);
+    }
+  }
+  return json;
 }
 
 }  // namespace evener

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "evener/runtime/virtual_time.h"
 
 namespace evener {
@@ -12,5 +14,7 @@ VirtualTimeOptions read_cluster(const std::string& path);
 
 /// One [[device]] of such a file.
 std::string cluster_device_text(const DeviceModel& model);
+/// The same keys and units for other programs.
+nlohmann::ordered_json cluster_device_json(const DeviceModel& model);
 
 }  // namespace evener

@@ -53,10 +53,32 @@ std::size_t find_device(const char* option, const std::string& key,
   throw UsageError(fmt::format("{}: there is no one device '{}' here ({})", option, key, valid));
 }
 
+bool is_cpu(const std::string& name) {
+  return name.starts_with("cpu");
+}
+
+[[noreturn]] void refuse_cpu_limit(const std::string& name) {
+  throw UsageError(fmt::format(
+      "--memory-limit: {} works in the machine's memory; only accelerators can be limited", name));
+}
+
+/// Bytes of so many megabytes; `part` is what the user wrote.
+std::size_t parse_limit(const std::string& part, const std::string& number) {
+  constexpr std::size_t kMega = 1'000'000;
+  std::size_t megabytes = 0;
+  const char* end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, megabytes);
+  if (error != std::errc{} || stop != end || megabytes == 0 || megabytes > kMega * kMega) {
+    throw UsageError(fmt::format(
+        "--memory-limit: '{}' is neither a number of megabytes nor DEVICE=MEGABYTES", part));
+  }
+  return megabytes * kMega;
+}
+
 /// An accelerator by its whole name and again, or by one of its parts.
 void refuse_overlap(const std::vector<std::string>& names, std::size_t last) {
   const std::string& name = names[last];
-  if (name.starts_with("cpu")) return;
+  if (is_cpu(name)) return;
   for (std::size_t i = 0; i < last; ++i) {
     const std::string& other = names[i];
     if (other == name || other.starts_with(name + ".") || name.starts_with(other + ".")) {
@@ -125,39 +147,50 @@ std::vector<double> parse_emulation(const std::string& text,
 
 std::vector<std::size_t> parse_memory_limits(const std::string& text,
                                              const std::vector<std::string>& names) {
-  constexpr std::size_t kMega = 1'000'000;
   std::vector<std::size_t> limits(names.size(), 0);
   if (trimmed(text).empty()) return limits;
-  for (const auto& part : split(text)) {
+  const auto parts = split(text);
+  std::vector<bool> named(names.size(), false);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string& part = parts[i];
     const std::size_t equals = part.find('=');
     const bool all = equals == std::string::npos;
-    const std::string number = trimmed(all ? part : part.substr(equals + 1));
-    std::size_t megabytes = 0;
-    const char* end = number.data() + number.size();
-    const auto [stop, error] = std::from_chars(number.data(), end, megabytes);
-    if (error != std::errc{} || stop != end || megabytes == 0 || megabytes > kMega * kMega) {
-      throw UsageError(fmt::format(
-          "--memory-limit: '{}' is neither a number of megabytes nor DEVICE=MEGABYTES", part));
-    }
+    const std::size_t bytes = parse_limit(part, trimmed(all ? part : part.substr(equals + 1)));
     if (all) {
-      std::fill(limits.begin(), limits.end(), megabytes * kMega);
-    } else {
-      limits[find_device("--memory-limit", trimmed(part.substr(0, equals)), names)] =
-          megabytes * kMega;
+      if (i > 0) {
+        throw UsageError(fmt::format(
+            "--memory-limit: {} is for all devices and comes once, before limits of single ones",
+            part));
+      }
+      for (std::size_t d = 0; d < names.size(); ++d) limits[d] = is_cpu(names[d]) ? 0 : bytes;
+      continue;
     }
+    const std::size_t device =
+        find_device("--memory-limit", trimmed(part.substr(0, equals)), names);
+    if (is_cpu(names[device])) refuse_cpu_limit(names[device]);
+    if (named[device]) {
+      throw UsageError(fmt::format("--memory-limit: {} is given twice", names[device]));
+    }
+    named[device] = true;
+    limits[device] = bytes;
   }
   return limits;
 }
 
 RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& surroundings) {
   FoundDevices found{options.devices, {}};
-  if (options.devices == "auto") found = surroundings.automatic();
+  const bool automatic = trimmed(options.devices) == "auto";
+  if (automatic) found = surroundings.automatic();
   const std::string& list = found.list;
   std::vector<std::string> names;
   for (const auto& name : split(list)) {
     if (name.empty()) {
       throw UsageError(fmt::format("--devices '{}': names no device{}", list,
                                    names.empty() ? "" : " after a comma"));
+    }
+    if (name == "auto") {
+      throw UsageError(fmt::format(
+          "--devices '{}': auto stands alone; it is every device here that can help", list));
     }
     if (std::find(names.begin(), names.end(), name) != names.end() && !name.starts_with("cpu:")) {
       throw UsageError(fmt::format("--devices: {} is named twice{}", name,
@@ -175,12 +208,30 @@ RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& s
     names[i] = devices.devices.back()->name();
     refuse_overlap(names, i);
   }
+  if (automatic) devices.found = fmt::format("{}", fmt::join(names, ","));
   if (!found.left_out.empty()) {
     devices.notes.push_back(fmt::format("left out: {}", fmt::join(found.left_out, "; ")));
+  }
+  if (!trimmed(options.memory_limit).empty() && std::all_of(names.begin(), names.end(), is_cpu)) {
+    devices.notes.emplace_back(
+        "--memory-limit limits nothing here: there is no accelerator, and the processor works in "
+        "the machine's memory");
   }
   if (auto note = crowding(names); !note.empty()) devices.notes.push_back(std::move(note));
   devices.speeds = parse_emulation(options.emulate, names);
   return devices;
+}
+
+std::unique_ptr<Device> open_one_device(const std::string& option, const std::string& name,
+                                        const std::string& memory_limit,
+                                        const DeviceSurroundings& surroundings) {
+  if (name.find(',') != std::string::npos) {
+    throw UsageError(
+        fmt::format("{} '{}': this command works on one device; name one of them", option, name));
+  }
+  if (!trimmed(memory_limit).empty() && is_cpu(name)) refuse_cpu_limit(name);
+  return surroundings.make(name, {.memory_limit = parse_memory_limits(memory_limit, {name})[0],
+                                  .cache_directory = surroundings.cache_directory});
 }
 
 std::string strategy_for(const TrainOptions& options, std::size_t devices) {

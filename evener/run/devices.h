@@ -16,6 +16,7 @@ namespace evener {
 
 struct RunDevices {
   std::vector<std::unique_ptr<Device>> devices;
+  std::string found;               // what auto is here, with threads; empty: not asked for
   std::vector<double> speeds;      // emulated, one a device; empty: none
   std::vector<std::string> notes;  // for people: what auto left out, workers that share cores
   std::optional<VirtualTimeOptions> virtual_time;
@@ -37,10 +38,17 @@ struct DeviceSurroundings {
 /// names a device twice; `cpu:T` may come more than once, each with threads of its own.
 RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& surroundings);
 
+/// The one device of a command that has no use for more; `option` is where it was named. A limit of
+/// its memory is "512", or empty. UsageError for a list, and for a limit of a processor.
+std::unique_ptr<Device> open_one_device(const std::string& option, const std::string& name,
+                                        const std::string& memory_limit,
+                                        const DeviceSurroundings& surroundings);
+
 /// The speeds that "1=x0.25, cpu:2=x0.5" gives to devices by index or name; empty for "".
 std::vector<double> parse_emulation(const std::string& text, const std::vector<std::string>& names);
 
-/// Bytes for each device from "512" or "1=512, opencl:0.0=256", in megabytes; 0: no limit.
+/// Bytes for each device from "512" or "512, opencl:0.0=256", in megabytes; 0: no limit. UsageError
+/// where one limit would silently replace another, or is for a processor.
 std::vector<std::size_t> parse_memory_limits(const std::string& text,
                                              const std::vector<std::string>& names);
 

@@ -177,8 +177,8 @@ std::vector<OptionInfo> strategy_options() {
                   &T::devices),
       text_option({"emulate", "", "slow devices down, by index or name: 1=x0.25"}, &T::emulate),
       text_option({"memory-limit", "MB",
-                   "of an accelerator's own memory, at most this much: 512 for all, or by index or "
-                   "name: 1=512. Batches that do not fit are cut"},
+                   "of an accelerator's own memory, at most this much: 512 for all, 1=512 by index "
+                   "or name, or both: 512,1=256. Batches that do not fit are cut"},
                   &T::memory_limit),
       text_option({"strategy", "",
                    "how devices train one model (see evener strategies); auto: sequential on one "

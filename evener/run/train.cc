@@ -128,13 +128,13 @@ std::optional<TrainResult> finished_run(const TrainOptions& options, const Check
   if (start.progress.epoch < options.epochs && !early) return std::nullopt;
   const auto records = last_records(directory.metrics());
   const auto end = records.find("end");
-  const bool ended =
-      end != records.end() && end->second.value("ended", "signal") != std::string("signal");
+  const std::string how = end == records.end() ? "" : end->second.value("ended", "");
+  const bool ended = how == "epochs" || how == "early stop";
   if (!ended || !fs::exists(directory.last_model())) return std::nullopt;
   TrainResult result;
   result.was_complete = true;
   result.directory = directory.path();
-  result.ended = end->second.value("ended", "");
+  result.ended = how;
   result.progress = start.progress;
   result.metrics = metrics_in(end->second);
   if (start.progress.best_epoch > 0) result.best_by = deciding_metric(options);
@@ -184,6 +184,17 @@ void use_folder(TrainOptions& options) {
   if (options.data.empty()) throw UsageError(folder + ": is a folder without a train.* file");
   if (options.test.empty() && options.validation_share == 0) {
     options.test = data_file(folder, "test");
+  }
+}
+
+/// What a run was trained on is in its config.toml, and need not be on the machine that goes on.
+RunDevices devices_of_run(const TrainOptions& options, const DeviceSurroundings& surroundings) {
+  if (options.resume.empty()) return open_devices(options, surroundings);
+  try {
+    return open_devices(options, surroundings);
+  } catch (const UsageError& problem) {
+    throw UsageError(fmt::format("{} (to resume on --devices {}; name others with --devices)",
+                                 problem.what(), options.devices));
   }
 }
 
@@ -238,7 +249,9 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   if (context.virtual_time) {
     devices.virtual_time = context.virtual_time;
   } else {
-    devices = open_devices(options, context.devices);
+    devices = devices_of_run(options, context.devices);
+    // So that the run goes on with these, whatever auto finds then.
+    if (!devices.found.empty()) options.devices = devices.found;
   }
   const std::vector<std::string> notes = devices.notes;
   // Cheap refusals come before the data is read; a new run directory after, so that bad data leaves
@@ -274,13 +287,20 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   const std::string config = config_text(with_absolute_paths(options));
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);
-  for (const auto& note : notes) reporter.say(note);
+  for (const auto& note : notes) {
+    reporter.say(note);
+    reporter.record({"note", start->progress.step, start->progress.seconds, {{"text", note}}});
+  }
+  std::optional<Trainer> trainer;
   try {
-    return Trainer(options, context, reporter, *directory, std::move(setup), std::move(data),
-                   std::move(*start))
-        .run();
+    trainer.emplace(options, context, reporter, *directory, std::move(setup), std::move(data),
+                    std::move(*start));
+    TrainResult result = trainer->run();
+    result.notes.insert(result.notes.begin(), notes.begin(), notes.end());
+    return result;
   } catch (const std::exception& problem) {
     reporter.note(std::string("error: ") + problem.what());
+    if (trainer) trainer->record_failure(problem.what());
     const bool diverged = dynamic_cast<const DivergedError*>(&problem) != nullptr;
     if (!diverged || !fs::exists(directory->checkpoints())) throw;
     throw Error(fmt::format("{}; go on from the last good checkpoint with --resume {}",

@@ -53,7 +53,8 @@ struct TrainResult {
   bool virtual_time = false;      // all seconds are those of simulated devices
   std::string strategy;           // with the options that differ from its defaults
   std::vector<WorkerResult> workers;
-  bool was_complete = false;  // a finished run was resumed: nothing was done
+  std::vector<std::string> notes;  // what was measured and decided, devices that were lost
+  bool was_complete = false;       // a finished run was resumed: nothing was done
 };
 
 /// Defaults, then the options of the run to resume, then the config file, then what was given.

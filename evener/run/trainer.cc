@@ -84,9 +84,14 @@ TrainResult Trainer::run() {
     checkpoint_due_ = false;
     const bool whole = engine_->run_epoch(
         position_, [this](const StepReport& report) { return after_step(report); });
-    for (const auto& note : engine_->take_notes()) reporter_.say(note);
+    for (const auto& note : engine_->take_notes()) {
+      reporter_.say(note);
+      keep_note(note);
+    }
     for (const auto& loss : engine_->take_losses()) {
-      reporter_.warn("a device is lost, and training goes on without it: " + loss);
+      const std::string text = "a device is lost, and training goes on without it: " + loss;
+      reporter_.warn(text);
+      keep_note(text);
     }
     if (const int signal = interrupted(); signal != 0) return interrupt(signal);
     if (!whole) {
@@ -96,6 +101,11 @@ TrainResult Trainer::run() {
     }
   }
   return complete(position_.epoch < options_.epochs ? "early stop" : "epochs");
+}
+
+void Trainer::keep_note(const std::string& text) {
+  reporter_.record({"note", position_.step, seconds(), {{"text", text}}});
+  notes_.push_back(text);
 }
 
 bool Trainer::after_step(const StepReport& report) {
@@ -277,6 +287,10 @@ TrainResult Trainer::interrupt(int signal) {
 
 TrainResult Trainer::leave(const std::string& ended, int signal) {
   save_parameters(directory_.last_model());
+  if (const std::string text = engine_->undecided(); !text.empty()) {
+    reporter_.say(text);
+    keep_note(text);
+  }
   TrainResult result;
   result.directory = directory_.path();
   result.ended = ended;
@@ -289,6 +303,7 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   result.strategy = engine_->strategy().text();
   result.virtual_time = engine_->is_virtual();
   result.workers = worker_results(engine_->timeline(), step_seconds_);
+  result.notes = notes_;
   write_trace();
   auto fields = metric_fields(metrics_);
   fields.insert(fields.begin(), {"ended", ended});
@@ -296,6 +311,11 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   reporter_.record({"end", position_.step, seconds(), std::move(fields)});
   reporter_.flush();
   return result;
+}
+
+void Trainer::record_failure(const std::string& why) {
+  reporter_.record({"end", position_.step, seconds(), {{"ended", "failed"}, {"why", why}}});
+  reporter_.flush();
 }
 
 /// Who did what when, for Perfetto.

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "evener/core/time.h"
 #include "evener/run/checkpoint.h"
@@ -27,9 +28,13 @@ class Trainer {
           const RunDirectory& directory, EngineSetup setup, TrainingData data, Checkpoint start);
 
   TrainResult run();
+  /// Leaves in the measurements that the run failed, and why.
+  void record_failure(const std::string& why);
 
  private:
   bool after_step(const StepReport& report);
+  /// Keeps what was told to the user for programs too.
+  void keep_note(const std::string& text);
   /// Evaluates if it is time and closes the epoch's books; false: interrupted before that.
   bool finish_epoch();
   int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }
@@ -78,6 +83,7 @@ class Trainer {
   bool checkpoint_due_ = false;
 
   std::string hint_;  // of the batch size
+  std::vector<std::string> notes_;
   std::string best_by_;
   Metrics metrics_;           // of the last evaluation
   std::string metrics_line_;  // the same for the display

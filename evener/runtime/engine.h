@@ -47,6 +47,8 @@ class Engine {
   }
   std::vector<std::string> take_losses() { return coordinator_.take_losses(); }
   std::vector<std::string> take_notes() { return coordinator_.take_notes(); }
+  /// As Policy's.
+  std::string undecided() const { return policy_->undecided(); }
 
   /// Calls use(replica) with one that holds the global model; with another if its device fails.
   template <class F>

@@ -138,5 +138,19 @@ TEST_F(Compare, ProfileWritesADeviceThatSimulateTakes) {
                "that run was a simulation");
 }
 
+TEST_F(Compare, ProfilePrintsTheDeviceAsJson) {
+  const std::string cluster = folder_ / "cluster.toml";
+  const Outcome outcome =
+      run({"profile", "cpu:1", folder_ / "data", "--hidden", "8", "--json", "-o", cluster});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result.at("device").at("name"), "cpu:1");
+  EXPECT_EQ(result.at("device").at("kind"), "cpu");
+  EXPECT_TRUE(result.at("device").at("per-row-us").is_number());
+  EXPECT_TRUE(result.at("worst_error").is_number());
+  EXPECT_EQ(result.at("written"), cluster);
+  EXPECT_THAT(contents_of(cluster), HasSubstr("[[device]]\nname = \"cpu:1\""));
+}
+
 }  // namespace
 }  // namespace evener

@@ -164,7 +164,37 @@ TEST_F(ModelCommands, DevicesAreMeasured) {
   const json devices = json::parse(outcome.out);
   EXPECT_EQ(devices.at(0).at("name"), "cpu");
   EXPECT_GT(devices.at(0).at("gflops").get<double>(), 0.01);
-  EXPECT_THAT(run({"devices"}).out, StartsWith("cpu "));
+  EXPECT_THAT(run({"devices"}).out, AllOf(StartsWith("cpu "), Not(HasSubstr("AVX3"))));
+  EXPECT_THAT(run({"devices", "--help"}).out, HasSubstr("opencl:P.D.S"));
+  for (const auto& device : devices) {
+    if (device.contains("parts")) {
+      EXPECT_EQ(device.at("parts").size(), device.at("compute_units"));
+      EXPECT_EQ(device.at("parts")[0], device.at("name").get<std::string>() + ".0");
+    }
+    if (device.at("name") == "opencl") {
+      EXPECT_THAT(device.at("why_not").get<std::string>(), HasSubstr("pocl-opencl-icd"));
+    }
+  }
+}
+
+TEST_F(ModelCommands, OneDeviceIsEnough) {
+  trained();
+  for (const char* command : {"test", "predict"}) {
+    const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
+      std::vector<std::string> all{command, folder_ / "run", folder_ / "test.txt"};
+      all.insert(all.end(), more.begin(), more.end());
+      expect_error(all, 2, part);
+    };
+    refused({"--devices", "cpu:1,cpu:1"}, "--devices 'cpu:1,cpu:1': this command works on one");
+    refused({"--memory-limit", "512"}, "only accelerators can be limited");
+    EXPECT_THAT(run({command, "--help"}).out,
+                AllOf(HasSubstr("opencl:P.D.S"), HasSubstr("cuda:N"), HasSubstr("--memory-limit")));
+  }
+  expect_error({"profile", "cpu:1,cpu:1", folder_.path()}, 2, "this command works on one device");
+  expect_error({"profile", "auto", folder_.path()}, 2, "a profile is of one device");
+  expect_error({"profile", "cpu:1", folder_.path(), "--devices", "cpu:1"}, 2, "--devices: ");
+  EXPECT_THAT(run({"profile", "--help"}).out,
+              AllOf(HasSubstr("opencl:P.D.S"), HasSubstr("cuda:N")));
 }
 
 TEST_F(ModelCommands, OptionsPrintsTheTable) {

@@ -1,4 +1,5 @@
 // Training by the command: what it leaves, what it prints, and what a signal does.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -24,7 +25,8 @@ class TrainCommand : public CommandTest {
     ASSERT_TRUE(running.wait_for("epoch 2/150"));
     running.send(signal);
     ASSERT_EQ(running.finish(), 128 + signal);
-    EXPECT_THAT(running.said(), HasSubstr("evener train --resume " + (folder_ / "cut")));
+    EXPECT_THAT(running.said(), AllOf(HasSubstr("evener: stopping after a checkpoint; "),
+                                      HasSubstr("evener train --resume " + (folder_ / "cut"))));
     EXPECT_THAT(contents_of(folder_ / "out"), HasSubstr("interrupted after "));
 
     const Outcome rest = run({"train", "--resume", folder_ / "cut"});
@@ -66,6 +68,39 @@ TEST_F(TrainCommand, QuietAndJsonAreForMachines) {
   EXPECT_EQ(result.at("steps"), 35);
   EXPECT_TRUE(result.at("metrics").at("p@1").is_number());
   EXPECT_EQ(result.at("best").at("metric"), "p@1");
+}
+
+TEST_F(TrainCommand, WhatAutoDecidesIsKeptForMachines) {
+  const Outcome outcome = run(training(
+      "run", {"--devices", "cpu:1,cpu:1", "--epochs", "40", "--global-batch-size", "4", "--json"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json notes = json::parse(outcome.out).at("notes");
+  const auto has = [&](const std::string& begin) {
+    return std::any_of(notes.begin(), notes.end(), [&](const json& note) {
+      return note.get<std::string>().starts_with(begin);
+    });
+  };
+  EXPECT_TRUE(has("measured: ")) << notes;
+  EXPECT_TRUE(has("decided: ")) << notes;
+  for (const auto& note : notes) {
+    EXPECT_THAT(outcome.err, HasSubstr(note.get<std::string>() + "\n"));
+    EXPECT_THAT(contents_of(folder_ / "run/metrics.jsonl"), HasSubstr("\"text\":" + note.dump()));
+  }
+}
+
+TEST_F(TrainCommand, ARunTooShortForTheTrialsOfDevicesSaysSo) {
+  put_contents(folder_ / "pair.toml",
+               "[[device]]\nname = \"a\"\nper-row-us = 100\n"
+               "[[device]]\nname = \"b\"\nper-row-us = 110\n");
+  auto arguments = training("run", {"--epochs", "1", "--json"});
+  arguments.front() = "simulate";
+  arguments.insert(arguments.begin() + 1, folder_ / "pair.toml");
+  const Outcome outcome = run(arguments);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string line =
+      "not decided: the run ended while devices were being tried; in use: a + b";
+  EXPECT_THAT(outcome.err, HasSubstr(line + "\n"));
+  EXPECT_EQ(json::parse(outcome.out).at("notes"), json::array({line}));
 }
 
 TEST_F(TrainCommand, CommandLineOverridesConfigOverridesDefaults) {
@@ -143,6 +178,10 @@ TEST_F(TrainCommand, TheExitCodeOfASignalDoesNotNeedAReader) {
   EXPECT_EQ(running.finish(), 130);
 }
 
+TEST_F(TrainCommand, HelpSaysWhatASignalDoes) {
+  EXPECT_THAT(run({"train", "--help"}).out, HasSubstr("Ctrl-C (or SIGTERM) writes a checkpoint"));
+}
+
 TEST_F(TrainCommand, ASecondSignalEndsAtOnce) {
   Running running(long_training("cut"), environment_, folder_ / "out");
   ASSERT_TRUE(running.wait_for("epoch 2/150"));
@@ -151,6 +190,7 @@ TEST_F(TrainCommand, ASecondSignalEndsAtOnce) {
   running.send(SIGTERM);
   running.send(SIGCONT);
   EXPECT_THAT(running.finish(), testing::AnyOf(130, 143));
+  EXPECT_THAT(running.said(), HasSubstr("once more ends at once, without one\n"));
   EXPECT_THAT(contents_of(folder_ / "out"), IsEmpty());
 }
 
@@ -191,6 +231,10 @@ TEST_F(TrainCommand, DivergenceStopsWithTheReason) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("evener: error: "), HasSubstr("diverged"),
                                  HasSubstr("--learning-rate")));
   EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(run({"info", folder_ / "run"}).out,
+              AllOf(HasSubstr("\nended               failed: "), HasSubstr("diverged")));
+  const json end = json::parse(run({"info", folder_ / "run", "--json"}).out).at("end");
+  EXPECT_EQ(end.at("ended"), "failed");
 }
 
 }  // namespace

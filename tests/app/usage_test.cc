@@ -48,6 +48,7 @@ TEST_F(Usage, ResultsFitANarrowTerminal) {
   EXPECT_THAT(in_a_pipe, testing::ContainsRegex("[^\n]{80}"));
   const std::vector<std::vector<std::string>> commands{{"strategies"},
                                                        {"info", folder_ / "train.txt"},
+                                                       {"devices"},
                                                        {"train", "--resume", folder_ / "run"},
                                                        {"info", "--help"}};
   for (const auto& arguments : commands) {
@@ -90,6 +91,8 @@ TEST_F(Usage, WhatIsMissingOrTooMuchIsNamed) {
   expect_error({"train", "a", "--epochs"}, 2, "--epochs: a value is missing");
   expect_error({"train", "a", "--epochs", "-3"}, 2, "--epochs: '-3' is not valid");
   expect_error(training("run", {"--devices", "gpu"}), 2, "cpu");
+  expect_error(training("run", {"--devices", "cpu:1,cpu:1", "--memory-limit", "1=512"}), 2,
+               "--memory-limit: cpu:1 works in the machine's memory");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
 }
 

@@ -69,6 +69,11 @@ TEST(OpenDevices, RefusesAllCoresTwiceAndUnknownNames) {
   EXPECT_THAT(refusal("cpu:0"), HasSubstr("cpu:0"));
 }
 
+TEST(OpenDevices, AutoStandsAlone) {
+  EXPECT_THAT(refusal("cpu:1,auto"), HasSubstr("--devices 'cpu:1,auto': auto stands alone"));
+  EXPECT_THAT(refusal("auto,cpu:1"), HasSubstr("auto stands alone"));
+}
+
 TEST(OpenDevices, AnAcceleratorUnderTwoNamesIsRefused) {
   if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
   EXPECT_THAT(refusal("opencl:0.0,opencl:0.0"), HasSubstr("named twice"));
@@ -102,15 +107,39 @@ TEST(OpenDevices, EmulatesTheDevicesItOpened) {
               HasSubstr("no one device '1' here (0: cpu:1)"));
 }
 
+const std::vector<std::string> kCards{"opencl:1.0", "opencl:1.1"};
+
 TEST(MemoryLimit, GoesByIndexOrNameOrForAll) {
-  EXPECT_THAT(parse_memory_limits("", kPair), ElementsAre(0, 0));
-  EXPECT_THAT(parse_memory_limits("512", kPair), ElementsAre(512'000'000, 512'000'000));
-  EXPECT_THAT(parse_memory_limits("1=64", kPair), ElementsAre(0, 64'000'000));
-  EXPECT_THAT(parse_memory_limits("512, cpu:1=8", kPair), ElementsAre(8'000'000, 512'000'000));
+  EXPECT_THAT(parse_memory_limits("", kCards), ElementsAre(0, 0));
+  EXPECT_THAT(parse_memory_limits("512", kCards), ElementsAre(512'000'000, 512'000'000));
+  EXPECT_THAT(parse_memory_limits("1=64", kCards), ElementsAre(0, 64'000'000));
+  EXPECT_THAT(parse_memory_limits("512, opencl:1.0=8", kCards),
+              ElementsAre(8'000'000, 512'000'000));
   for (const std::string text : {"0", "x", "12MB", "1=", "=5", "2=5", "-3", "1=0"}) {
-    EXPECT_THAT(error_of([&] { parse_memory_limits(text, kPair); }), HasSubstr("--memory-limit"))
+    EXPECT_THAT(error_of([&] { parse_memory_limits(text, kCards); }), HasSubstr("--memory-limit"))
         << text;
   }
+}
+
+TEST(MemoryLimit, NoneReplacesAnotherSilently) {
+  const auto refused = [](const std::string& text) {
+    return error_of([&] { parse_memory_limits(text, kCards); });
+  };
+  EXPECT_THAT(refused("1=1,512"), HasSubstr("--memory-limit: 512 is for all devices"));
+  EXPECT_THAT(refused("256,512"), HasSubstr("--memory-limit: 512 is for all devices"));
+  EXPECT_THAT(refused("1=5,opencl:1.1=6"), HasSubstr("--memory-limit: opencl:1.1 is given twice"));
+}
+
+TEST(MemoryLimit, IsNotForProcessors) {
+  const std::vector<std::string> mixed{"cpu:1", "opencl:1.0"};
+  EXPECT_THAT(parse_memory_limits("512", mixed), ElementsAre(0, 512'000'000));
+  EXPECT_THAT(error_of([&] { parse_memory_limits("0=512", mixed); }),
+              HasSubstr("--memory-limit: cpu:1 works in the machine's memory"));
+  TrainOptions options;
+  options.devices = "cpu:1";
+  options.memory_limit = "512";
+  EXPECT_THAT(open_devices(options, {}).notes,
+              ElementsAre(HasSubstr("--memory-limit limits nothing here")));
 }
 
 TEST(Emulation, GoesByIndexOrName) {

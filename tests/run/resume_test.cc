@@ -85,8 +85,10 @@ TEST_F(Resume, FromAnEarlierCheckpointAfterACrash) {
     if (++steps == 17) throw std::runtime_error("power cut");
   };
   EXPECT_THROW(run("crashed"), std::runtime_error);
+  EXPECT_THAT(contents_of(folder_ / "crashed/metrics.jsonl"),
+              HasSubstr("\"ended\":\"failed\",\"why\":\"reference: power cut\""));
   hooks_.before_step = {};
-  resume("crashed");
+  EXPECT_FALSE(resume("crashed").was_complete);
   EXPECT_EQ(model("crashed", "last"), model("whole", "last"));
   EXPECT_EQ(model("crashed", "best"), model("whole", "best"));
 }
@@ -159,6 +161,23 @@ TEST_F(Resume, TheWindowOfTheAverageCannotMoveOnceItHasBegun) {
   EXPECT_THAT(error_of([&] { resume("run"); }), HasSubstr("give more --epochs"));
   options_.epochs = 5;
   EXPECT_EQ(resume("run").progress.epoch, 5U);
+}
+
+TEST_F(Resume, GoesOnWithTheDevicesThatAutoFound) {
+  context_.devices.automatic = [] { return FoundDevices{"cpu:1,cpu:1", {}}; };
+  options_.epochs = 2;
+  run("run");
+  const std::string path = folder_ / "run";
+  TrainOptions resumed = resolve_options({{"resume", path}, {"epochs", "3"}}, "");
+  EXPECT_EQ(resumed.devices, "cpu:1,cpu:1");
+  EXPECT_THAT(resumed.strategy, testing::StartsWith("adaptive-sgd"));
+  context_.devices.automatic = [] { return FoundDevices{"cpu:1", {}}; };
+  EXPECT_EQ(train(resumed, context_).workers.size(), 2U);
+  // On a machine without them.
+  resumed = resolve_options({{"resume", path}, {"epochs", "4"}}, "");
+  resumed.devices = "cpu:1,opencl:99.0";
+  EXPECT_THAT(error_of([&] { train(resumed, context_); }),
+              HasSubstr("(to resume on --devices cpu:1,opencl:99.0; name others with --devices)"));
 }
 
 TEST_F(Resume, WithoutACheckpointSaysSo) {
