@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """CPU and accelerator on one model: hogbatch, adaptive-hogbatch and sync on the pair against each device alone.
 
-    python3 bench/hetero.py SET... [--shared ../shared/data] [--speeds 1,0.5,0.25] [--seeds 5] [--emulate]
+    python3 bench/hetero.py SET... [--shared ../shared/data] [--speeds 1,0.5,0.25] [--seeds 5] [--rates A,B,C,D,E] [--emulate]
 
 SET: eurlex4k, delicious, w8a, covtype. Every entry gets the learning rate of the grid with which its loss is least at full
 speed (seed 100). Then, for each speed of the accelerator, every entry runs once for each seed, in turns. The accelerator is
@@ -69,7 +69,7 @@ def prepare(name, shared, folder):
 
 
 class Quota:
-    """At most this share of a core for the thread that PoCL has pinned to the last core."""
+    """At most this share of a core for the threads that PoCL has pinned to the last core."""
 
     def __init__(self, speed):
         CGROUP.mkdir(exist_ok=True)
@@ -78,7 +78,7 @@ class Quota:
 
     @staticmethod
     def hold(process):
-        """Looks for the thread until it is there, then leaves it in the group."""
+        """Puts such threads into the group as they come, until the process ends."""
         core = str((os.cpu_count() or 1) - 1)
         while process.poll() is None:
             for status in Path(f"/proc/{process.pid}/task").glob("*/status"):
@@ -86,10 +86,9 @@ class Quota:
                     allowed = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("Cpus_allowed_list")]
                     if allowed == [core]:
                         (CGROUP / "tasks").write_text(status.parent.name)
-                        return
                 except OSError:
                     pass  # a thread that has ended meanwhile
-            time.sleep(0.002)
+            time.sleep(0.01)
 
 
 def compare(options, devices, strategy, rate, speed, seed, emulate, folder):
@@ -99,7 +98,9 @@ def compare(options, devices, strategy, rate, speed, seed, emulate, folder):
     if slow and emulate:
         command += ["--emulate", f"{len(devices.split(',')) - 1}=x{speed:g}"]
     quota = Quota(speed) if slow and not emulate else None
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "POCL_AFFINITY": "1"})
+    # Pinned only where that is how the thread is found: a pinned one shares its core with the host's side of the accelerator.
+    env = {**os.environ, "POCL_AFFINITY": "1"} if quota else os.environ
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     if quota:
         quota.hold(process)
     output, _ = process.communicate()
@@ -170,12 +171,16 @@ def main():
     parser.add_argument("--shared", default="../shared/data")
     parser.add_argument("--speeds", default="1,0.5,0.25")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rates", help="learning rates of the five entries, to save tuning")
     parser.add_argument("--emulate", action="store_true", help="pauses instead of a quota")
     args = parser.parse_args()
     for name in args.sets:
         with tempfile.TemporaryDirectory() as folder:
             options = prepare(name, args.shared, folder)
-            rates = tune(options, SETS[name][3], folder)
+            if args.rates:
+                rates = dict(zip(entries(), map(float, args.rates.split(","))))
+            else:
+                rates = tune(options, SETS[name][3], folder)
             print(f"\n{name}: cpu:1 + {ACCELERATOR}, {' '.join(options[1:])}")
             print("learning rates: " + ", ".join(f"{n} {r:g}" for n, r in rates.items()), flush=True)
             for speed in map(float, args.speeds.split(",")):

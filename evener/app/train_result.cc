@@ -29,7 +29,9 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
                                {"last_batch", worker.batch},
                                {"compute_share", worker.compute},
                                {"transfer_share", worker.transfer},
-                               {"mean_staleness", worker.staleness}});
+                               {"mean_staleness", worker.staleness},
+                               {"bytes", worker.bytes},
+                               {"rejected", worker.rejected}});
   }
   json["notes"] = result.notes;
   if (progress.best_epoch > 0) {
@@ -54,6 +56,10 @@ std::string worker_table(const TrainResult& result) {
                         worker.batch, 100 * (worker.compute + worker.transfer));
     if (worker.transfer > 0.005) text += fmt::format(" (copying {:.0f} %)", 100 * worker.transfer);
     if (worker.staleness > 0) text += fmt::format(", staleness {:.1f}", worker.staleness);
+    if (worker.bytes > 0) {
+      text += fmt::format(", {:.1f} MB moved", static_cast<double>(worker.bytes) / 1e6);
+    }
+    if (worker.rejected > 0) text += fmt::format(", {} refused", worker.rejected);
     text += "\n";
   }
   return text;

@@ -28,9 +28,14 @@ Options applied_at_once() {
 }  // namespace
 
 Options bsp_options() {
-  return {number_option("local-steps", "1", 1, 1e6, "k: steps of a node between pull and push"),
-          number_option("server-momentum", "0", 0, 0.999,
-                        "of the model's moves, beside the optimizer of the nodes (ours)")};
+  return {
+      number_option("local-steps", "1", 1, 1e6, "k: steps of a node between pull and push"),
+      number_option("server-momentum", "0", 0, 0.999,
+                    "of the model's moves, beside the optimizer of the nodes (ours)"),
+      word_option("compress", {"none", "fp16", "top-k"},
+                  "pushes: in half precision, or only their largest numbers; what is not sent is "
+                  "added to the next"),
+      number_option("top-k", "0.01", 1e-6, 1, "share of a push's numbers that is sent")};
 }
 
 Options asp_options() {

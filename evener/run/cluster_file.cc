@@ -51,6 +51,7 @@ const std::vector<Key>& keys() {
       real_key("burst-factor", &DeviceModel::burst_factor, 1, 1),
       real_key("latency-us", &DeviceModel::latency, kMicro),
       real_key("bandwidth-gb-s", &DeviceModel::bandwidth, kGiga),
+      real_key("joins-at-s", &DeviceModel::joins_at, 1),
       real_key("fails-at-s", &DeviceModel::fails_at, 1),
   };
   return all;
@@ -102,6 +103,10 @@ class ClusterReader {
       }
     }
     if (options.devices.empty()) throw UsageError(path_ + ": has no [[device]]");
+    if (std::none_of(options.devices.begin(), options.devices.end(),
+                     [](const DeviceModel& device) { return device.joins_at == 0; })) {
+      throw UsageError(path_ + ": no device is there from the start: each has joins-at-s");
+    }
     return options;
   }
 

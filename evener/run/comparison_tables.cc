@@ -131,7 +131,8 @@ std::string worker_rows(const ComparedStrategy& strategy) {
     out += cell(percent(is_showable(worker.compute + worker.transfer)
                             ? std::max(0.0, 1 - worker.compute - worker.transfer)
                             : NAN));
-    out += cell(number_text(worker.staleness)) + "</tr>\n";
+    out += cell(number_text(worker.staleness));
+    out += cell(number_text(static_cast<double>(worker.bytes) / 1e6)) + "</tr>\n";
   }
   return out;
 }
@@ -193,7 +194,7 @@ std::string worker_table(const Comparison& comparison) {
   if (body.empty()) return "";
   return table("Workers",
                {"Strategy", "Worker", "Updates", "Rows", "Last batch", "Compute", "Transfer",
-                "Waiting", "Mean staleness"},
+                "Waiting", "Mean staleness", "MB moved"},
                body);
 }
 

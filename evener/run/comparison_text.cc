@@ -53,10 +53,11 @@ Json run_json(const ComparedRun& run) {
   }
   for (std::size_t i = 0; i < run.workers.size(); ++i) {
     const WorkerResult& worker = run.workers[i];
-    Json entry{{"name", worker.name},          {"updates", worker.updates},
-               {"rows", worker.rows},          {"last_batch", worker.batch},
-               {"compute", worker.compute},    {"transfer", worker.transfer},
-               {"staleness", worker.staleness}};
+    Json entry{{"name", worker.name},           {"updates", worker.updates},
+               {"rows", worker.rows},           {"last_batch", worker.batch},
+               {"compute", worker.compute},     {"transfer", worker.transfer},
+               {"staleness", worker.staleness}, {"bytes", worker.bytes},
+               {"rejected", worker.rejected}};
     for (const auto& point : run.series[i]) {
       entry["series"].push_back({{"seconds", point.seconds},
                                  {"batch", point.batch},
@@ -73,15 +74,21 @@ Json run_json(const ComparedRun& run) {
 std::string workers_text(const ComparedRun& run) {
   std::string updates, batches, busy;
   double staleness = 0;
+  std::uint64_t bytes = 0, rejected = 0;
   for (const auto& worker : run.workers) {
     const char* slash = updates.empty() ? "" : "/";
     updates += fmt::format("{}{}", slash, worker.updates);
     batches += fmt::format("{}{}", slash, worker.batch);
     busy += fmt::format("{}{:.0f}", slash, 100 * (worker.compute + worker.transfer));
     staleness = std::max(staleness, worker.staleness);
+    bytes += worker.bytes;
+    rejected += worker.rejected;
   }
-  return fmt::format("updates {}, last batch {}, busy {} %, staleness {:.1f}", updates, batches,
-                     busy, staleness);
+  std::string text = fmt::format("updates {}, last batch {}, busy {} %, staleness {:.1f}", updates,
+                                 batches, busy, staleness);
+  if (bytes > 0) text += fmt::format(", {:.1f} MB moved", static_cast<double>(bytes) / 1e6);
+  if (rejected > 0) text += fmt::format(", {} pushes refused", rejected);
+  return text;
 }
 
 /// The first row has the titles, the first column the strategies.

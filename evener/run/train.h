@@ -36,7 +36,9 @@ struct WorkerResult {
   std::uint64_t updates = 0, rows = 0;
   std::size_t batch = 0;             // rows of its last step
   double compute = 0, transfer = 0;  // shares of the time; the rest it waited
-  double staleness = 0;  // mean number of updates by others between a task's start and end
+  double staleness = 0;        // mean number of updates by others between a task's start and end
+  std::uint64_t bytes = 0;     // of its pulls and pushes
+  std::uint64_t rejected = 0;  // pushes that were refused
 };
 
 std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds);

@@ -15,10 +15,10 @@ Coordinator::Coordinator(const EpochPlan& plan, Policy& policy, Models& models, 
       stage_(stage),
       workers_(std::move(workers)),
       timeline_(timeline),
-      present_(static_cast<int>(workers_.size())),
+      present_(0),
       books_(workers_.size()) {
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    tell(Joined{static_cast<int>(i), workers_[i]});
+  for (int i = 0; i < static_cast<int>(workers_.size()); ++i) {
+    if (stage_.is_there(i)) join(i);
   }
 }
 
@@ -40,7 +40,7 @@ bool Coordinator::run_epoch(Position& position,
   // Once, unless the last merge lost a worker and with it rows that are nobody's now.
   do {
     tell(EpochBegan{position.epoch, total, stage_.now()});
-    while (under_way_ > 0) {
+    for (welcome(); under_way_ > 0; welcome()) {
       if (auto arrival = stage_.next()) {
         settle(std::move(*arrival));
       } else {
@@ -55,6 +55,18 @@ bool Coordinator::run_epoch(Position& position,
   }
   position.next_row = rows_->next_row();
   return rows_->exhausted();
+}
+
+void Coordinator::join(int worker) {
+  ++present_;
+  tell(Joined{worker, workers_[static_cast<std::size_t>(worker)]});
+}
+
+void Coordinator::welcome() {
+  for (const int worker : stage_.take_joined()) {
+    notes_.push_back(fmt::format("{} has joined", workers_[static_cast<std::size_t>(worker)].name));
+    join(worker);
+  }
 }
 
 std::vector<std::string> Coordinator::take_losses() {
@@ -125,6 +137,7 @@ void Coordinator::absorb(const Absorb& decision) {
 
 void Coordinator::reject(int worker) {
   models_.reject(worker);
+  timeline_.add_reject(worker);
   Books& books = books_[static_cast<std::size_t>(worker)];
   for (const auto& slice : books.unmerged) rows_->put_back(slice);
   position_->loss_sum -= books.unmerged_loss;

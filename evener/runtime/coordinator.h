@@ -47,6 +47,8 @@ class Coordinator {
   void assign(const Assign& decision);
   void absorb(const Absorb& decision);
   void reject(int worker);
+  void join(int worker);
+  void welcome();
   void settle(Arrival arrival);
   void drop(int worker, const std::string& why, std::span<const Part> parts);
   /// After something was done to the models: those whose device failed meanwhile.

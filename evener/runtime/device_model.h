@@ -32,6 +32,7 @@ struct DeviceModel {
   Seconds latency = 0;   // of the link to the host
   double bandwidth = 0;  // bytes a second; 0: host memory, no link
 
+  Seconds joins_at = 0;  // the device comes then; 0: it is there from the start
   Seconds fails_at = 0;  // the device is lost then; 0: never
 };
 

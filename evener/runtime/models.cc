@@ -43,7 +43,8 @@ std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoic
     case Sharing::gradients:
       return make_gradient_model(setup);
     case Sharing::pushes:
-      return make_server_model(setup);
+      return make_server_model(setup, {parse_compression(strategy.values.word("compress")),
+                                       strategy.values.number("top-k")});
   }
   return nullptr;
 }

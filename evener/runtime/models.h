@@ -10,6 +10,7 @@
 #include "evener/data/dataset.h"
 #include "evener/device/device.h"
 #include "evener/policy/catalogue.h"
+#include "evener/runtime/compression.h"
 #include "evener/runtime/task.h"
 
 namespace evener {
@@ -107,7 +108,8 @@ std::unique_ptr<Models> make_single_model(const ModelSetup& setup);
 std::unique_ptr<Models> make_shared_model(const ModelSetup& setup, bool overwrites);
 std::unique_ptr<Models> make_replica_models(const ModelSetup& setup);
 std::unique_ptr<Models> make_gradient_model(const ModelSetup& setup);
-std::unique_ptr<Models> make_server_model(const ModelSetup& setup);
+std::unique_ptr<Models> make_server_model(const ModelSetup& setup,
+                                          const Compression& compression = {});
 
 /// Worker 0 draws the same dropout masks as a single device would; the others their own.
 Training training_of_worker(const Training& training, std::size_t worker);

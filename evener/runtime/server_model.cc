@@ -22,9 +22,11 @@ constexpr std::size_t kMostStretch = 4096;
 
 struct ServedWorker {
   std::unique_ptr<Replica> replica;
-  RowSet changed;           // by the task at hand, or by the push that waits
-  FloatBuffer pulled;       // the model as it was pulled, where it was
-  FloatBuffer push;         // what changed; zero outside the changed rows
+  RowSet changed;      // by the task at hand, or by the push that waits
+  FloatBuffer pulled;  // the model as it was pulled, where it was
+  FloatBuffer push;    // what changed; zero outside the changed rows
+  FloatBuffer owed;    // with compression: what was not sent yet
+  RowSet owed_rows;
   std::uint64_t version{};  // of the model that it pulled last
   bool fresh = false;       // it has pulled since somebody else wrote to its replica
   bool present = true;
@@ -33,8 +35,9 @@ struct ServedWorker {
 
 class ServerModel final : public Models {
  public:
-  explicit ServerModel(const ModelSetup& setup)
+  ServerModel(const ModelSetup& setup, const Compression& compression)
       : setup_(setup),
+        compression_(compression),
         layout_(layout_of(setup.network)),
         global_(layout_.size),
         walk_(setup.network, layout_, setup.merge_threads),
@@ -43,7 +46,8 @@ class ServerModel final : public Models {
     for (std::size_t i = 0; i < setup.devices.size(); ++i) {
       workers_.push_back(
           {setup.devices[i]->make_replica(setup.network, training_of_worker(setup.training, i)),
-           RowSet(feature_rows()), FloatBuffer(layout_.size), FloatBuffer(layout_.size)});
+           RowSet(feature_rows()), FloatBuffer(layout_.size), FloatBuffer(layout_.size),
+           FloatBuffer(compression.active() ? layout_.size : 0), RowSet(feature_rows())});
     }
   }
 
@@ -78,6 +82,7 @@ class ServerModel final : public Models {
       for (const auto& part : task.parts) {
         worker.changed.add_features(*setup_.data, part.slice.rows);
       }
+      worker.changed.add(worker.owed_rows);
     }
   }
 
@@ -98,11 +103,14 @@ class ServerModel final : public Models {
     for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
       for (std::size_t j = at; j < at + n; ++j) worker.push[j] -= worker.pulled[j];
     });
+    if (compression_.active()) compress_push(worker, blocks);
   }
 
   Traffic traffic(const Task& task) const override {
     const ServedWorker& worker = workers_[static_cast<std::size_t>(task.worker)];
-    return {bytes_of(worker.pulled_rows), bytes_of(worker.changed.rows().size())};
+    const std::size_t rows = worker.changed.rows().size();
+    return {bytes_of(worker.pulled_rows),
+            compression_.bytes(numbers_of(rows)) + rows * sizeof(std::uint32_t)};
   }
 
   void absorb(const Absorb& decision) override {
@@ -129,7 +137,10 @@ class ServerModel final : public Models {
     });
     ++version_;
     for (const std::uint32_t row : rows) row_versions_[row] = version_;
-    for (const int worker : decision.workers) forget(at(worker));
+    for (const int worker : decision.workers) {
+      if (compression_.active()) owe(at(worker));
+      forget(at(worker));
+    }
   }
 
   void reject(int worker) override { forget(at(worker)); }
@@ -201,9 +212,42 @@ class ServerModel final : public Models {
   ServedWorker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
 
   std::size_t bytes_of(std::size_t rows) const {
+    return numbers_of(rows) * sizeof(float) + rows * sizeof(std::uint32_t);
+  }
+  std::size_t numbers_of(std::size_t rows) const {
     const Blocks none = blocks_of(setup_.network, layout_, {});
-    const std::size_t dense = layout_.size - none.dense;
-    return dense * sizeof(float) + rows * (none.width * sizeof(float) + sizeof(std::uint32_t));
+    return layout_.size - none.dense + rows * none.width;
+  }
+
+  /// The push with what is owed from earlier ones becomes what is sent. What is owed after it waits
+  /// in `pulled`, which is of no more use there, until the push is let in: one that is thrown away
+  /// leaves the old debt.
+  void compress_push(ServedWorker& worker, const Blocks& blocks) {
+    std::vector<float> values, rest;
+    for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
+      for (std::size_t j = at; j < at + n; ++j) values.push_back(worker.push[j] + worker.owed[j]);
+    });
+    rest.resize(values.size());
+    compress(compression_, values, rest);
+    std::size_t from = 0;
+    for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
+      std::copy_n(values.data() + from, n, worker.push.data() + at);
+      std::copy_n(rest.data() + from, n, worker.pulled.data() + at);
+      from += n;
+    });
+  }
+  void owe(ServedWorker& worker) {
+    const Blocks blocks = blocks_of(setup_.network, layout_, worker.changed.rows());
+    for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
+      std::copy_n(worker.pulled.data() + at, n, worker.owed.data() + at);
+    });
+    worker.owed_rows.clear();
+    for (const std::uint32_t row : worker.changed.rows()) {
+      const float* values = worker.owed.data() + row * blocks.width;
+      if (std::any_of(values, values + blocks.width, [](float v) { return v != 0; })) {
+        worker.owed_rows.add(row);
+      }
+    }
   }
 
   /// `changed` stays: those rows are pulled anew.
@@ -214,6 +258,7 @@ class ServerModel final : public Models {
   }
 
   ModelSetup setup_;
+  Compression compression_;
   Layout layout_;
   std::shared_mutex guard_;  // of global_ and versions, while workers are at work
   FloatBuffer global_, momentum_;
@@ -226,8 +271,8 @@ class ServerModel final : public Models {
 
 }  // namespace
 
-std::unique_ptr<Models> make_server_model(const ModelSetup& setup) {
-  return std::make_unique<ServerModel>(setup);
+std::unique_ptr<Models> make_server_model(const ModelSetup& setup, const Compression& compression) {
+  return std::make_unique<ServerModel>(setup, compression);
 }
 
 }  // namespace evener

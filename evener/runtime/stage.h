@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "evener/runtime/task.h"
 
@@ -19,6 +20,11 @@ class Stage {
   /// was told comes before.
   virtual std::optional<Arrival> next() = 0;
   virtual void wake_at(Seconds time) = 0;
+
+  // Workers that are not there from the start: `next` returns nothing when one comes.
+  virtual bool is_there(int /*worker*/) const { return true; }
+  /// Those that have come since this was last asked.
+  virtual std::vector<int> take_joined() { return {}; }
   /// A merge over all workers has just been carried out: time for it passes.
   virtual void pass_merge() {}
   /// So many pushes have just been brought into the shared model.

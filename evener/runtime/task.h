@@ -45,6 +45,7 @@ struct Spent {
   Seconds begin = 0;  // of the work, on the runtime's clock
   Seconds compute = 0, transfer = 0;
   Seconds end = 0;
+  std::size_t bytes = 0;  // that a pull and a push moved
 };
 
 struct Arrival {

@@ -53,6 +53,7 @@ void Timeline::add_task(const Task& task, const Spent& spent, std::uint64_t stal
   totals.rows += task.rows();
   totals.compute += spent.compute;
   totals.transfer += spent.transfer;
+  totals.bytes += spent.bytes;
   totals.staleness_sum += static_cast<double>(staleness * task.parts.size());
   totals.staleness_max = std::max(totals.staleness_max, staleness);
   const std::size_t batch = task.parts.front().slice.rows.size();

@@ -26,7 +26,9 @@ struct TimelineEntry {
 struct WorkerTotals {
   std::uint64_t tasks = 0, updates = 0, rows = 0;
   Seconds compute = 0, transfer = 0;
-  double staleness_sum = 0;  // over updates
+  std::uint64_t bytes = 0;     // of its pulls and pushes
+  std::uint64_t rejected = 0;  // pushes that were refused
+  double staleness_sum = 0;    // over updates
   std::uint64_t staleness_max = 0;
   std::size_t last_batch = 0, batch_before = 0;
 };
@@ -38,6 +40,7 @@ class Timeline {
 
   void add_task(const Task& task, const Spent& spent, std::uint64_t staleness);
   void add_merge(Seconds begin, Seconds end);
+  void add_reject(int worker) { ++totals_[static_cast<std::size_t>(worker)].rejected; }
 
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<WorkerTotals>& totals() const { return totals_; }

@@ -17,6 +17,9 @@ class VirtualTime final : public Stage {
       : models_(models), data_(data), merge_bandwidth_(options.merge_bandwidth) {
     for (std::size_t i = 0; i < options.devices.size(); ++i) {
       paces_.emplace_back(options.devices[i], options.seed, i);
+      if (options.devices[i].joins_at == 0) continue;
+      late_.push_back(static_cast<int>(i));
+      wake_at(options.devices[i].joins_at);
     }
   }
 
@@ -40,6 +43,7 @@ class VirtualTime final : public Stage {
     if (task.work == Work::copied || task.work == Work::pushed) {
       const Models::Traffic traffic = models_.traffic(task);
       spent.transfer += pace.transfer(traffic.in) + pace.transfer(traffic.out);
+      if (task.work == Work::pushed) spent.bytes = traffic.in + traffic.out;
     }
     spent.end = now_ + spent.compute + spent.transfer;
     const Seconds fails_at = pace.model().fails_at;
@@ -71,6 +75,17 @@ class VirtualTime final : public Stage {
     return arrival;
   }
 
+  bool is_there(int worker) const override {
+    return paces_[static_cast<std::size_t>(worker)].model().joins_at <= now_;
+  }
+  std::vector<int> take_joined() override {
+    const auto still_late = std::stable_partition(late_.begin(), late_.end(),
+                                                  [&](int worker) { return is_there(worker); });
+    const std::vector<int> joined(late_.begin(), still_late);
+    late_.erase(late_.begin(), still_late);
+    return joined;
+  }
+
   /// Replicas go to the host and back over their links side by side, the host reads them all.
   void pass_absorb(std::size_t pushes) override {
     const auto touched = static_cast<double>(models_.bytes() * (pushes + 1));
@@ -97,6 +112,7 @@ class VirtualTime final : public Stage {
   double merge_bandwidth_;
   std::vector<SimulatedPace> paces_;
   Seconds now_ = 0;
+  std::vector<int> late_;  // workers that have yet to come
   std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> wakes_;
   std::uint64_t started_ = 0;
   /// By end; the order of starts decides between equal ends.

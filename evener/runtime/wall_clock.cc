@@ -84,6 +84,10 @@ class Workbench {
     Spent& spent = arrival.spent;
     spent.begin = clock.elapsed();
     models_.begin(arrival.task);
+    if (arrival.task.work == Work::pushed) {
+      const Models::Traffic traffic = models_.traffic(arrival.task);
+      spent.bytes = traffic.in + traffic.out;
+    }
     const Seconds copied = clock.elapsed();
     arrival.loss_sum = models_.compute(arrival.task);
     Seconds computed = clock.elapsed();

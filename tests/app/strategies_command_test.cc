@@ -37,10 +37,10 @@ TEST_F(Strategies, JsonHasThemAll) {
   ASSERT_EQ(rows.size(), strategies().size());
   EXPECT_EQ(rows[0].at("name"), "sequential");
   EXPECT_EQ(rows[0].at("options"), json::array()) << "none, but the key is there";
-  const json& last = rows.back();
-  EXPECT_EQ(last.at("name"), "adaptive-sgd");
+  const json& adaptive = rows[7];
+  EXPECT_EQ(adaptive.at("name"), "adaptive-sgd");
   bool found = false;
-  for (const auto& option : last.at("options")) {
+  for (const auto& option : adaptive.at("options")) {
     if (option.at("name") != "gamma") continue;
     found = true;
     EXPECT_EQ(option.at("default"), "0.9");
@@ -48,7 +48,7 @@ TEST_F(Strategies, JsonHasThemAll) {
   }
   EXPECT_TRUE(found);
   // One by name is the same object as in the list.
-  EXPECT_EQ(json::parse(run({"strategies", "adaptive-sgd", "--json"}).out), last);
+  EXPECT_EQ(json::parse(run({"strategies", "adaptive-sgd", "--json"}).out), adaptive);
 }
 
 TEST_F(Strategies, TheirPageIsCurrent) {

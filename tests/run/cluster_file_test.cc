@@ -50,6 +50,7 @@ void expect_same(const DeviceModel& a, const DeviceModel& b) {
   EXPECT_DOUBLE_EQ(a.burst_factor, b.burst_factor);
   EXPECT_DOUBLE_EQ(a.latency, b.latency);
   EXPECT_DOUBLE_EQ(a.bandwidth, b.bandwidth);
+  EXPECT_DOUBLE_EQ(a.joins_at, b.joins_at);
   EXPECT_DOUBLE_EQ(a.fails_at, b.fails_at);
 }
 
@@ -70,6 +71,7 @@ DeviceModel unusual_device() {
   model.burst_factor = 3;
   model.latency = 25e-6;
   model.bandwidth = 1.5e9;
+  model.joins_at = 50;
   model.fails_at = 100;
   return model;
 }
@@ -116,6 +118,11 @@ TEST(ClusterExample, HasEveryKeyInTheUnitsItSays) {
     EXPECT_THAT(example, HasSubstr("\n" + key)) << "the example lacks it";
     at = end + 1;
   }
+}
+
+TEST_F(ClusterFile, SomebodyHasToBeThereFromTheStart) {
+  EXPECT_EQ(refusal("[[device]]\nname = \"a\"\njoins-at-s = 3\n"),
+            "c.toml: no device is there from the start: each has joins-at-s");
 }
 
 TEST_F(ClusterFile, AnUnknownKeyGivesItsLineAndTheNearest) {
@@ -173,9 +180,10 @@ TEST_F(ClusterFile, CountMakesSeveralWithNamesOfTheirOwn) {
 
 TEST_F(ClusterFile, ADeviceThatIsWrittenReadsBack) {
   for (const DeviceModel& model : {unusual_device(), DeviceModel{.name = "plain"}}) {
-    const std::string text = cluster_device_text(model);
+    // Beside one that is there from the start.
+    const std::string text = cluster_device_text(model) + cluster_device_text({.name = "other"});
     const VirtualTimeOptions options = read(text);
-    ASSERT_EQ(options.devices.size(), 1U) << text;
+    ASSERT_EQ(options.devices.size(), 2U) << text;
     expect_same(options.devices[0], model);
   }
 }

@@ -176,6 +176,50 @@ TEST_P(ServerModelTest, OnlyWhatChangedTravels) {
   EXPECT_EQ(models_->traffic(task).out, first.out);
 }
 
+// What a compressed push leaves out comes with a later one, also where pushes between them are
+// thrown away: in the end the model has moved by all that was pushed.
+TEST(CompressedPushes, NothingIsLost) {
+  const Dataset data = small_data(200, 400);
+  Network network;
+  network.features = data.feature_count;
+  network.labels = data.label_count;
+  network.hidden = {8};
+  Training training;
+  training.optimizer = Optimizer::sgd;
+  const auto device = make_test_device("cpu:1");
+  const ModelSetup setup{network, training, &data, {device.get()}};
+  const std::size_t size = layout_of(network).size;
+  const std::vector<std::uint32_t> rows{3, 4};
+  const auto run = [&](const Compression& compression) {
+    const auto models = make_server_model(setup, compression);
+    FloatBuffer start(size);
+    initialise(network, 5, start.span());
+    models->give(0, std::move(start));
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      // One step; at rate 0 nothing new comes after it, and what is owed is paid.
+      Task task;
+      task.work = Work::pushed;
+      task.parts.push_back({{rows, 2}, Step{i + 1, i == 0 ? 0.3F : 0.0F}});
+      models->begin(task);
+      models->compute(task);
+      models->end(task);
+      if (i % 3 == 1) {
+        models->reject(0);
+      } else {
+        models->absorb({{0}, 1, 1, 0});
+      }
+    }
+    const FloatBuffer end = models->take(0);
+    return std::vector<float>(end.data(), end.data() + size);
+  };
+  const std::vector<float> plain = run({});
+  for (const Compression& compression :
+       {Compression{Compression::Kind::fp16}, Compression{Compression::Kind::top_k, 0.1}}) {
+    const std::vector<float> end = run(compression);
+    for (std::size_t j = 0; j < size; ++j) ASSERT_NEAR(end[j], plain[j], 1e-6) << j;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, ServerModelTest, testing::Values("cpu:1", "remote"),
                          [](const auto& kind) {
                            return kind.param.substr(0, kind.param.find(':'));

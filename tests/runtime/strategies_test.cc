@@ -225,6 +225,22 @@ TEST(Server, ANodeThatFailsIsReplacedByTheOthers) {
   }
 }
 
+// Under every strategy: it gets the model as it is, and its share of the rows from then on.
+TEST_P(AnyStrategy, ADeviceThatComesLateTakesPart) {
+  const Dataset data = small_data(1600);
+  Setting setting{.strategy = GetParam()};
+  const bool in_place = GetParam() == "hogwild";
+  setting.models = {model(1e-3, in_place), model(1e-3, in_place), model(1e-3, in_place)};
+  const Trained all = trained(data, setting);
+  setting.models[1].joins_at = all.seconds;
+  const Trained late = trained(data, setting);
+  EXPECT_EQ(late.workers[0].rows + late.workers[1].rows + late.workers[2].rows, 3200U);
+  EXPECT_GT(late.workers[1].rows, 0U);
+  EXPECT_LT(late.workers[1].rows, late.workers[0].rows);
+  EXPECT_GT(late.seconds, all.seconds);
+  EXPECT_LT(late.loss, 1.5 * all.loss);
+}
+
 TEST(VirtualTime, ADeviceThatFailsIsReplacedByTheOthers) {
   const Dataset data = small_data(800);
   Setting setting{.strategy = "adaptive-sgd:mega-batch=5"};

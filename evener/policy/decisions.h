@@ -1,0 +1,91 @@
+// What a policy answers. Sizes are in nominal rows, as in events.h.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "evener/core/time.h"
+
+namespace evener {
+
+enum class Work {
+  local,     // one step on the worker's own replica
+  in_place,  // `parts` steps side by side on the shared model
+  copied,    // copy the shared model in, one step, give the result back
+  gradient,  // no step: the batch's gradient, for the next Apply
+  pushed,  // pull the shared model, `parts` steps one after the other, and hand over what changed,
+           // which waits for Absorb or Reject
+};
+
+struct Assign {
+  int worker;
+  std::size_t rows;  // of each part
+  int parts = 1;
+  double rate = 1;  // factor of the learning rate
+  Work work = Work::local;
+
+  bool operator==(const Assign&) const = default;
+};
+/// w_new = sum a_i w_i + gamma (w - w_prev); every replica becomes w_new. All workers are idle.
+struct Merge {
+  std::vector<double> weights;  // a_i; 0 for workers that are gone
+  double momentum = 0;          // gamma
+
+  bool operator==(const Merge&) const = default;
+};
+/// With d_i = w_i - z: w_i -= pull d_i and z += pull sum d_i + momentum (z - z_prev), where z is
+/// the global model. All workers are idle.
+struct Attract {
+  double pull;
+  double momentum = 0;
+
+  bool operator==(const Attract&) const = default;
+};
+/// One step of the optimizer on the global model with gradient sum a_i g_i; every replica becomes
+/// the result. All workers are idle.
+struct Apply {
+  std::vector<double> weights;
+
+  bool operator==(const Apply&) const = default;
+};
+/// The shared model moves by the mean d of what these workers have pushed, as `share` of a step:
+/// m = mu^share m + damping (1 - mu^share) / (1 - mu) d and w += share m, with mu = momentum. With
+/// share 1 that is momentum as usual; without momentum it is w += share damping d.
+struct Absorb {
+  std::vector<int> workers;  // ascending; the sum is taken in this order
+  double share = 1;
+  double damping = 1;
+  double momentum = 0;
+
+  bool operator==(const Absorb&) const = default;
+};
+/// What the worker has pushed is thrown away; its rows are back in the epoch.
+struct Reject {
+  int worker;
+
+  bool operator==(const Reject&) const = default;
+};
+/// To be told Woken then.
+struct Wake {
+  Seconds at;
+
+  bool operator==(const Wake&) const = default;
+};
+/// Answered by Measured before anything else happens.
+struct Measure {
+  bool operator==(const Measure&) const = default;
+};
+
+/// For people: what the policy saw and decided.
+struct Note {
+  std::string text;
+
+  bool operator==(const Note&) const = default;
+};
+
+using Decision = std::variant<Assign, Merge, Attract, Apply, Absorb, Reject, Wake, Measure, Note>;
+using Decisions = std::vector<Decision>;  // carried out in this order
+
+}  // namespace evener

@@ -1,0 +1,71 @@
+// What a policy is told. Sizes are in nominal rows: where batches are cut by non-zeros, so many
+// rows' worth of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "evener/core/time.h"
+
+namespace evener {
+
+/// What a policy knows of a worker beside its index.
+struct WorkerTraits {
+  std::string name;
+  bool in_place = false;      // it trains on the shared model itself, in host memory
+  int threads = 1;            // of an in-place worker: steps side by side, without locks
+  std::size_t most_rows = 0;  // of one batch, by its memory; 0: no limit
+
+  bool operator==(const WorkerTraits&) const = default;
+};
+
+/// A worker is there and idle: at the start of a run, or later.
+struct Joined {
+  int worker;
+  WorkerTraits traits;
+};
+/// A worker is gone. Rows that it had, or had trained without a merge since, are back in the epoch.
+struct Lost {
+  int worker;
+  std::size_t rows = 0;  // so many, nominal
+  Seconds now = 0;
+};
+struct EpochBegan {
+  std::uint64_t epoch;  // counted from 0
+  std::size_t rows;
+  Seconds now = 0;
+};
+/// A worker has done what it was assigned (all parts of it) and is idle.
+struct Finished {
+  int worker;
+  std::size_t rows;  // nominal, as assigned, or less where the epoch ended
+  Seconds seconds;   // from the assignment to now
+  Seconds now = 0;
+};
+/// There were no rows left for what a worker was assigned: it is idle.
+struct Dry {
+  int worker;
+};
+/// The answer to Measure: |w_i| / (number of parameters), one a worker; 0 for those that are gone.
+struct Measured {
+  std::vector<double> norms;
+};
+/// A Merge, Attract or Apply has been carried out.
+struct Merged {
+  Seconds now = 0;
+};
+/// A time that Wake asked for has come; the policy may have changed its mind meanwhile.
+struct Woken {
+  Seconds now = 0;
+};
+/// Every row of the epoch is trained and every worker idle. Whatever a policy holds back it must
+/// bring into the global model now, because that is evaluated and saved next.
+struct EpochEnded {};
+
+using Event =
+    std::variant<Joined, Lost, EpochBegan, Finished, Dry, Measured, Merged, Woken, EpochEnded>;
+
+}  // namespace evener

@@ -1,0 +1,85 @@
+#include "evener/runtime/compression.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace evener {
+
+namespace {
+
+std::size_t picked_of(std::size_t numbers, double share) {
+  const auto wanted = static_cast<std::size_t>(std::ceil(share * static_cast<double>(numbers)));
+  return std::clamp<std::size_t>(wanted, numbers > 0 ? 1 : 0, numbers);
+}
+
+/// The largest by magnitude, whole; of equal ones those that come first, so that a run can be
+/// repeated.
+void pick_largest(std::size_t picked, std::span<float> values, std::span<float> owed) {
+  std::vector<std::uint32_t> places(values.size());
+  std::iota(places.begin(), places.end(), 0U);
+  std::nth_element(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(picked),
+                   places.end(), [&](std::uint32_t a, std::uint32_t b) {
+                     const float x = std::abs(values[a]), y = std::abs(values[b]);
+                     return x > y || (x == y && a < b);
+                   });
+  std::fill(owed.begin(), owed.end(), 0.0F);
+  for (std::size_t i = picked; i < places.size(); ++i) {
+    std::swap(values[places[i]], owed[places[i]]);
+  }
+}
+
+}  // namespace
+
+std::size_t Compression::bytes(std::size_t numbers) const {
+  constexpr std::size_t kHalf = 2;
+  switch (kind) {
+    case Kind::none:
+      return numbers * sizeof(float);
+    case Kind::fp16:
+      return numbers * kHalf;
+    case Kind::top_k:
+      return picked_of(numbers, share) * (sizeof(float) + sizeof(std::uint32_t));
+  }
+  return 0;
+}
+
+Compression::Kind parse_compression(const std::string& name) {
+  if (name == "fp16") return Compression::Kind::fp16;
+  if (name == "top-k") return Compression::Kind::top_k;
+  return Compression::Kind::none;
+}
+
+float nearest_half(float value) {
+  constexpr float kLargest = 65504.0F, kLeastNormal = 0x1p-14F;
+  const float magnitude = std::abs(value);
+  if (magnitude >= kLargest) return std::copysign(kLargest, value);
+  if (magnitude < kLeastNormal) {
+    // Steps of 2^-24, which is the last place of 0.75.
+    return std::copysign((magnitude + 0.75F) - 0.75F, value);
+  }
+  // Dekker's split: what is left of the product's excess are the upper 11 bits.
+  const float scaled = value * 8193.0F;
+  return std::clamp(scaled - (scaled - value), -kLargest, kLargest);
+}
+
+void compress(const Compression& compression, std::span<float> values, std::span<float> owed) {
+  switch (compression.kind) {
+    case Compression::Kind::none:
+      std::fill(owed.begin(), owed.end(), 0.0F);
+      return;
+    case Compression::Kind::fp16:
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const float sent = nearest_half(values[i]);
+        owed[i] = values[i] - sent;
+        values[i] = sent;
+      }
+      return;
+    case Compression::Kind::top_k:
+      return pick_largest(picked_of(values.size(), compression.share), values, owed);
+  }
+}
+
+}  // namespace evener

@@ -1,0 +1,64 @@
+// [D]: dasp against bsp and asp on eight nodes, equal and unequal. bench/claims/server.py has all
+// five strategies and profiles.
+#include <algorithm>
+
+#include "tests/claims/claims.h"
+
+namespace evener {
+namespace {
+
+DeviceModel node(double slowness) {
+  DeviceModel device;
+  device.name = fmt::format("node at {:g}x", slowness);
+  device.fixed = 0.5e-3 * slowness;
+  device.per_row = 200e-6 * slowness;
+  device.latency = 200e-6;
+  device.bandwidth = 0.125e9;  // 1 Gbit/s
+  device.jitter = 0.05;
+  return device;
+}
+
+Comparison on_nodes(const std::vector<double>& slowness) {
+  const ClaimData data = claim_data("bibtex/train.txt.xz", "bibtex/test.txt.xz");
+  Claim claim;
+  claim.train.data = data.train;
+  claim.train.test = data.test;
+  claim.train.hidden = {64};
+  claim.train.loss = "softmax";
+  claim.train.optimizer = "sgd";
+  claim.train.decay = "constant";
+  claim.train.dropout = 0;
+  claim.train.epochs = 24;
+  claim.train.learning_rate = 1;
+  claim.train.cache = false;
+  claim.options.strategies = {"bsp", "asp", "dasp"};
+  claim.options.metric = "loss";
+  claim.options.grid = {1, 3, 10};
+  for (const double slow : slowness) claim.devices.push_back(node(slow));
+  return claim.run();
+}
+
+double most_stale(const ComparedStrategy& strategy) {
+  double most = 0;
+  for (const auto& worker : strategy.runs.front().workers) most = std::max(most, worker.staleness);
+  return most;
+}
+
+enum { kBsp, kAsp, kDasp };
+
+TEST(Dasp, IsAboutBspAmongEquals) {
+  const Comparison result = on_nodes(std::vector<double>(8, 1.0));
+  EXPECT_LT(median_time(result, kDasp), 1.1 * median_time(result, kBsp));
+}
+
+TEST(Dasp, IsFarAheadOfBspBesideStragglersAndFresherThanAsp) {
+  const Comparison quarter = on_nodes({1, 1, 1, 1, 1, 1, 4, 4});
+  EXPECT_LT(median_time(quarter, kDasp), 0.6 * median_time(quarter, kBsp));
+  EXPECT_LT(most_stale(quarter.strategies[kDasp]), 0.5 * most_stale(quarter.strategies[kAsp]));
+  const Comparison one = on_nodes({1, 1, 1, 1, 1, 1, 1, 8});
+  EXPECT_LT(median_time(one, kDasp), 0.4 * median_time(one, kBsp));
+  EXPECT_LT(most_stale(one.strategies[kDasp]), 0.5 * most_stale(one.strategies[kAsp]));
+}
+
+}  // namespace
+}  // namespace evener
