@@ -78,6 +78,16 @@ TEST(AdaptiveSgd, WithUnequalUpdatesReplicasWeighByThem) {
   EXPECT_EQ(toy.merges[0].weights, (std::vector<double>{20.0 / 30, 10.0 / 30}));
 }
 
+TEST(AdaptiveSgd, WithEqualUpdatesReplicasWeighByTheirBatches) {
+  Toy toy("adaptive-sgd:perturbation=off:scaler=throughput:mega-batch=30",
+          {replica_worker(1e-4, 0), replica_worker(2e-4, 0)}, 64);
+  for (int epoch = 0; epoch < 4; ++epoch) EXPECT_TRUE(toy.epoch(64 * 30));
+  // In 30 batches' worth of 64 and 32 rows both do 20.
+  EXPECT_EQ(toy.last_batch[1], 32U);
+  EXPECT_NEAR(toy.merges.back().weights[0], 2.0 / 3, 1e-9);
+  EXPECT_NEAR(toy.merges.back().weights[1], 1.0 / 3, 1e-9);
+}
+
 TEST(AdaptiveSgd, PerturbationFavoursTheFastWhileWeightsAreSmall) {
   const std::vector<ToyWorker> pair{replica_worker(1e-4, 0), replica_worker(2e-4, 0)};
   Toy small("adaptive-sgd", pair, 64);

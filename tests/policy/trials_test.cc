@@ -2,6 +2,7 @@
 #include "evener/policy/trials.h"
 
 #include "tests/policy/toy.h"
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -50,6 +51,19 @@ TEST(Trials, ADeviceThatBringsTooLittleIsDemotedAndTheOtherIsNotSlowedDown) {
     const auto tasks = toy->updates;
     EXPECT_TRUE(toy->epoch(64 * 100));
     EXPECT_EQ(toy->updates[0], tasks[0]) << "it is given nothing more";
+  }
+}
+
+// The pair trains more rows a second than one alone, but not so many that averaging pays: speeds
+// add up to enough, and merges take it away.
+TEST(Trials, APairWhoseMergesCostTooMuchIsNotWorthIt) {
+  for (const double worth : {1.2, 1.4}) {
+    Toy toy(kAuto + fmt::format(":worth={}", worth), {replica_worker(1e-3), replica_worker(1e-3)},
+            64);
+    toy.merge_seconds = 1.2;
+    EXPECT_TRUE(toy.epoch(400 * 64));
+    ASSERT_EQ(toy.notes.size(), 2U);
+    EXPECT_THAT(toy.notes[1], HasSubstr(worth < 1.3 ? "all devices train" : "is demoted"));
   }
 }
 
