@@ -81,7 +81,7 @@ class VirtualTime final : public Stage {
   std::vector<int> take_joined() override {
     const auto still_late = std::stable_partition(late_.begin(), late_.end(),
                                                   [&](int worker) { return is_there(worker); });
-    const std::vector<int> joined(late_.begin(), still_late);
+    std::vector<int> joined(late_.begin(), still_late);
     late_.erase(late_.begin(), still_late);
     return joined;
   }
