@@ -33,8 +33,7 @@ Comparison on_nodes(const std::vector<double>& slowness) {
   claim.train.cache = false;
   claim.options.strategies = {"bsp", "asp", "dasp"};
   claim.options.metric = "loss";
-  claim.options.grid = {1, 3};
-  claim.options.seeds = 3;
+  claim.options.grid = {1, 3, 10};
   for (const double slow : slowness) claim.devices.push_back(node(slow));
   return claim.run();
 }
@@ -54,7 +53,7 @@ TEST(Dasp, IsAboutBspAmongEquals) {
 
 TEST(Dasp, IsFarAheadOfBspBesideStragglersAndFresherThanAsp) {
   const Comparison quarter = on_nodes({1, 1, 1, 1, 1, 1, 4, 4});
-  EXPECT_LT(median_time(quarter, kDasp), 0.65 * median_time(quarter, kBsp));
+  EXPECT_LT(median_time(quarter, kDasp), 0.6 * median_time(quarter, kBsp));
   EXPECT_LT(most_stale(quarter.strategies[kDasp]), 0.5 * most_stale(quarter.strategies[kAsp]));
   const Comparison one = on_nodes({1, 1, 1, 1, 1, 1, 1, 8});
   EXPECT_LT(median_time(one, kDasp), 0.4 * median_time(one, kBsp));
