@@ -1,0 +1,82 @@
+#include "evener/runtime/node_replica.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace evener {
+
+NodeReplica::NodeReplica(std::unique_ptr<Replica> replica, const Network& network,
+                         const Dataset& data, const Compression& compression)
+    : replica_(std::move(replica)),
+      network_(network),
+      layout_(layout_of(network)),
+      data_(data),
+      compression_(compression),
+      changed_(network.sparse_input() ? network.features : 0),
+      pulled_(layout_.size),
+      owed_(compression.active() ? layout_.size : 0),
+      owed_next_(compression.active() ? layout_.size : 0),
+      owed_rows_(network.sparse_input() ? network.features : 0) {}
+
+void NodeReplica::take(const Pull& pull, std::span<const Part> parts) {
+  if (compression_.active() && pull.applied) settle();
+  if (pull.whole) {
+    replica_->load(0, pulled_.span());
+  } else {
+    replica_->load_blocks(0, blocks_of(network_, layout_, pull.rows), pulled_.span());
+  }
+  changed_.clear();
+  if (!network_.sparse_input()) return;
+  for (const auto& part : parts) changed_.add_features(data_, part.slice.rows);
+  changed_.add(owed_rows_);
+}
+
+double NodeReplica::train(std::span<const Part> parts) {
+  double sum = 0;
+  for (const auto& [slice, step] : parts) {
+    sum += replica_->step({&data_, slice.rows}, step) * static_cast<double>(slice.rows.size());
+  }
+  return sum;
+}
+
+void NodeReplica::difference(std::span<float> push) {
+  const Blocks blocks = blocks_of(network_, layout_, changed_.rows());
+  replica_->store_blocks(0, blocks, push);
+  for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
+    for (std::size_t j = at; j < at + n; ++j) push[j] -= pulled_[j];
+  });
+  if (compression_.active()) compress_push(blocks, push);
+}
+
+/// The push with what is owed from earlier ones becomes what is sent.
+void NodeReplica::compress_push(const Blocks& blocks, std::span<float> push) {
+  std::vector<float> values, rest;
+  for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
+    for (std::size_t j = at; j < at + n; ++j) values.push_back(push[j] + owed_[j]);
+  });
+  rest.resize(values.size());
+  compress(compression_, values, rest);
+  std::size_t from = 0;
+  for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
+    std::copy_n(values.data() + from, n, push.data() + at);
+    std::copy_n(rest.data() + from, n, owed_next_.data() + at);
+    from += n;
+  });
+}
+
+/// The last push was let in.
+void NodeReplica::settle() {
+  const Blocks blocks = blocks_of(network_, layout_, changed_.rows());
+  for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
+    std::copy_n(owed_next_.data() + at, n, owed_.data() + at);
+  });
+  owed_rows_.clear();
+  for (const std::uint32_t row : changed_.rows()) {
+    const float* values = owed_.data() + row * blocks.width;
+    if (std::any_of(values, values + blocks.width, [](float v) { return v != 0; })) {
+      owed_rows_.add(row);
+    }
+  }
+}
+
+}  // namespace evener

@@ -1,0 +1,53 @@
+// A node's half of a parameter server: it takes a pull, trains on it, and works out what changed.
+// The server's half is parameter_store.h.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "evener/device/device.h"
+#include "evener/runtime/compression.h"
+#include "evener/runtime/parameter_store.h"
+#include "evener/runtime/row_set.h"
+#include "evener/runtime/task.h"
+
+namespace evener {
+
+class NodeReplica {
+ public:
+  /// `data` outlives it.
+  NodeReplica(std::unique_ptr<Replica> replica, const Network& network, const Dataset& data,
+              const Compression& compression);
+
+  /// The model as it was last pulled: what a pull brings is written there, then told by `take`.
+  std::span<float> pulled() { return pulled_.span(); }
+  /// The device gets it, and the rows that these steps will change are worked out.
+  void take(const Pull& pull, std::span<const Part> parts);
+  /// The loss summed over the rows.
+  double train(std::span<const Part> parts);
+  /// What changed, into a vector of the model's size, at the places of changed() and of the dense
+  /// part; what compression leaves of it.
+  void difference(std::span<float> push);
+
+  const std::vector<std::uint32_t>& changed() const { return changed_.rows(); }
+  Replica& device() { return *replica_; }
+
+ private:
+  void settle();
+  void compress_push(const Blocks& blocks, std::span<float> push);
+
+  std::unique_ptr<Replica> replica_;
+  Network network_;
+  Layout layout_;
+  const Dataset& data_;
+  Compression compression_;
+  RowSet changed_;      // by the task at hand, or by the push that waits
+  FloatBuffer pulled_;  // the model as it was pulled, where it was
+  // With compression: what was not sent yet, and what will not have been when the push at hand is
+  // let in; one that is thrown away leaves the old debt.
+  FloatBuffer owed_, owed_next_;
+  RowSet owed_rows_;
+};
+
+}  // namespace evener
