@@ -69,7 +69,7 @@ class AdaptiveSgd final : public Policy {
                        if (scaler_.any_updates()) decisions_.emplace_back(Measure{});
                      },
                      [&](const Measured& e) { merge_and_scale(e.norms); },
-                     [&](const Merged& e) { go_on(e.now); }, [](const Woken&) {}},
+                     [&](const Merged& e) { go_on(e.now); }, [](const auto&) {}},
                event);
     return decisions_;
   }

@@ -74,6 +74,7 @@ class Dasp final : public ParameterServer {
     const auto present = nodes().present();
     return std::any_of(present.begin(), present.end(), [&](int node) {
       const NodeRecord& record = nodes().at(node);
+      if (record.state == NodeState::suspect) return false;
       return record.computing && record.released + record.cycle < deadline_;
     });
   }

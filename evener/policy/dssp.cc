@@ -28,6 +28,7 @@ class Dssp final : public ParameterServer {
     release_bound(low_);
   }
   void missed(int /*node*/) override { release_bound(low_); }
+  void woken() override { release_bound(low_); }
 
   bool may_go_on(int node) {
     if (turns_.size() <= static_cast<std::size_t>(node)) turns_.resize(nodes().size(), 0);

@@ -33,6 +33,12 @@ struct Lost {
   std::size_t rows = 0;  // so many, nominal
   Seconds now = 0;
 };
+/// A worker gives no sign of life: it may come back, or be Lost soon. And then: it does again.
+struct Suspected {
+  int worker;
+  bool suspect = true;
+  Seconds now = 0;
+};
 struct EpochBegan {
   std::uint64_t epoch;  // counted from 0
   std::size_t rows;
@@ -43,6 +49,12 @@ struct Finished {
   int worker;
   std::size_t rows;  // nominal, as assigned, or less where the epoch ended
   Seconds seconds;   // from the assignment to now
+  Seconds now = 0;
+};
+/// What a worker pushed was not fit to be looked at (not finite, of a wrong shape) and is thrown
+/// away; its rows are back in the epoch and it is idle.
+struct Spoiled {
+  int worker;
   Seconds now = 0;
 };
 /// There were no rows left for what a worker was assigned: it is idle.
@@ -65,7 +77,7 @@ struct Woken {
 /// bring into the global model now, because that is evaluated and saved next.
 struct EpochEnded {};
 
-using Event =
-    std::variant<Joined, Lost, EpochBegan, Finished, Dry, Measured, Merged, Woken, EpochEnded>;
+using Event = std::variant<Joined, Lost, Suspected, EpochBegan, Finished, Spoiled, Dry, Measured,
+                           Merged, Woken, EpochEnded>;
 
 }  // namespace evener

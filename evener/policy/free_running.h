@@ -30,8 +30,7 @@ class FreeRunning : public Policy {
                        decisions.push_back(next(e.worker));
                      },
                      [&](const Dry& e) { crew_.at(e.worker).busy = false; },
-                     [&](const EpochEnded&) { running_ = false; }, [](const Measured&) {},
-                     [](const Merged&) {}, [](const Woken&) {}},
+                     [&](const EpochEnded&) { running_ = false; }, [](const auto&) {}},
                event);
     return decisions;
   }

@@ -25,6 +25,8 @@ std::string to_string(NodeState state) {
       return "bound";
     case NodeState::catch_up:
       return "catch-up";
+    case NodeState::suspect:
+      return "suspect";
     case NodeState::dead:
       return "dead";
   }
@@ -34,7 +36,7 @@ std::string to_string(NodeState state) {
 bool is_legal(NodeState from, NodeState to) {
   if (to == NodeState::dead) return from != NodeState::dead;
   if (from == NodeState::dead) return to == NodeState::joining;
-  return to != NodeState::joining;
+  return to != NodeState::joining || from == NodeState::suspect;
 }
 
 void NodeTable::join(int node) {
@@ -52,6 +54,17 @@ void NodeTable::join(int node) {
 void NodeTable::leave(int node) {
   move(node, NodeState::dead);
   at(node).computing = at(node).dry = false;
+}
+
+void NodeTable::suspect(int node) {
+  NodeRecord& record = at(node);
+  if (!record.present() || record.state == NodeState::suspect) return;
+  record.trusted = record.state;
+  move(node, NodeState::suspect);
+}
+
+void NodeTable::trust(int node) {
+  if (at(node).state == NodeState::suspect) move(node, at(node).trusted);
 }
 
 void NodeTable::move(int node, NodeState to) {

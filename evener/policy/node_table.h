@@ -16,6 +16,7 @@ enum class NodeState {
   async,     // its pushes are applied as they come
   bound,     // too far ahead: waits for the slowest
   catch_up,  // was too far behind: its push was refused, it pulls afresh
+  suspect,   // gives no sign of life
   dead,      // gone; one that comes back is joining
 };
 std::string to_string(NodeState state);
@@ -24,25 +25,30 @@ bool is_legal(NodeState from, NodeState to);
 
 struct NodeRecord {
   NodeState state = NodeState::joining;
-  bool computing = false;     // has been released and has not pushed since
-  bool dry = false;           // there were no rows for it
-  std::uint64_t clock = 0;    // pushes; a newcomer starts at the slowest's
-  std::uint64_t version = 0;  // of the model that it pulled last
-  Seconds released = 0;       // when it was last told to go on
-  Seconds pushed = 0;         // when it last pushed
-  Seconds cycle = 0;          // smoothed time from release to push; 0: not known yet
-  Seconds deviation = 0;      // smoothed distance of a cycle from it
-  Seconds last_interval = 0;  // between its last two pushes
-  Seconds waited = 0;         // from push to release, in all
+  NodeState trusted = NodeState::joining;  // of a suspect: its state before
+  bool computing = false;                  // has been released and has not pushed since
+  bool dry = false;                        // there were no rows for it
+  std::uint64_t clock = 0;                 // pushes; a newcomer starts at the slowest's
+  std::uint64_t version = 0;               // of the model that it pulled last
+  Seconds released = 0;                    // when it was last told to go on
+  Seconds pushed = 0;                      // when it last pushed
+  Seconds cycle = 0;                       // smoothed time from release to push; 0: not known yet
+  Seconds deviation = 0;                   // smoothed distance of a cycle from it
+  Seconds last_interval = 0;               // between its last two pushes
+  Seconds waited = 0;                      // from push to release, in all
   std::uint64_t pushes = 0, applied = 0, rejected = 0;
 
   bool present() const { return state != NodeState::dead; }
+  /// Too far ahead, or was before it went silent.
+  bool bound() const { return (state == NodeState::suspect ? trusted : state) == NodeState::bound; }
 };
 
 class NodeTable {
  public:
   void join(int node);
   void leave(int node);
+  void suspect(int node);
+  void trust(int node);
   /// Asserts that the step is legal; a step to the same state is none.
   void move(int node, NodeState to);
   void release(int node, std::uint64_t version, Seconds now);

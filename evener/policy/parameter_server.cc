@@ -26,17 +26,33 @@ Decisions ParameterServer::on(const Event& event) {
                      missed(e.worker);
                      rows_are_back_ = true;
                    },
+                   [&](const Suspected& e) {
+                     now_ = std::max(now_, e.now);
+                     if (e.suspect) {
+                       nodes_.suspect(e.worker);
+                     } else {
+                       nodes_.trust(e.worker);
+                     }
+                     if (running_) woken();
+                   },
                    [&](const EpochBegan& e) {
                      now_ = std::max(now_, e.now);
                      running_ = true;
                      for (const int node : nodes_.present()) {
-                       if (nodes_.at(node).state != NodeState::bound) release(node);
+                       if (!nodes_.at(node).bound()) release(node);
                      }
                    },
                    [&](const Finished& e) {
                      now_ = std::max(now_, e.now);
                      nodes_.push(e.worker, now_);
                      pushed(e.worker);
+                   },
+                   [&](const Spoiled& e) {
+                     now_ = std::max(now_, e.now);
+                     nodes_.push(e.worker, now_);
+                     ++nodes_.at(e.worker).rejected;
+                     rows_are_back_ = true;
+                     release(e.worker);
                    },
                    [&](const Dry& e) {
                      nodes_.at(e.worker).computing = false;
@@ -51,7 +67,7 @@ Decisions ParameterServer::on(const Event& event) {
                      running_ = false;
                      ended();
                    },
-                   [](const Measured&) {}, [](const Merged&) {}},
+                   [](const auto&) {}},
              event);
   if (rows_are_back_) wake_dry();
   return decisions_;
@@ -107,7 +123,7 @@ void ParameterServer::release_within(int node, double bound) {
 void ParameterServer::release_bound(double bound) {
   for (const int node : nodes_.present()) {
     const NodeRecord& record = nodes_.at(node);
-    if (record.state != NodeState::bound || record.computing) continue;
+    if (!record.bound() || record.computing) continue;
     if (static_cast<double>(record.clock - nodes_.least_clock()) > bound) continue;
     nodes_.move(node, NodeState::async);
     release(node);

@@ -26,7 +26,8 @@ class ParameterServer : public Policy {
   virtual void pushed(int node) = 0;
   /// A node is gone, or found no rows: those who waited for it may go on.
   virtual void missed(int /*node*/) {}
-  /// The time that wake_at() asked for has come, or an earlier one.
+  /// The time that wake_at() asked for has come, or an earlier one, or a node is trusted less or
+  /// more than before: those who wait are looked at anew.
   virtual void woken() {}
   /// Every node is idle: what is held back must be applied.
   virtual void ended() {}

@@ -34,7 +34,7 @@ class Rounds : public Policy {
                 running_ = false;
                 close();
               },
-              [](const Measured&) {}, [](const Merged&) {}, [](const Woken&) {}},
+              [](const auto&) {}},
         event);
     return decisions_;
   }

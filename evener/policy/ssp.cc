@@ -19,6 +19,7 @@ class Ssp final : public ParameterServer {
     release_bound(bound_);
   }
   void missed(int /*node*/) override { release_bound(bound_); }
+  void woken() override { release_bound(bound_); }
 
   double bound_;
 };

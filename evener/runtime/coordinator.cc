@@ -7,6 +7,12 @@
 
 namespace evener {
 
+namespace {
+
+constexpr int kMostNodeLosses = 9;
+
+}  // namespace
+
 Coordinator::Coordinator(const EpochPlan& plan, Policy& policy, Models& models, Stage& stage,
                          std::vector<WorkerTraits> workers, Timeline& timeline)
     : plan_(plan),
@@ -37,10 +43,11 @@ bool Coordinator::run_epoch(Position& position,
   steps_assigned_ = position.step;
   models_.resume();
   drop_failures();
+  hear();
   // Once, unless the last merge lost a worker and with it rows that are nobody's now.
   do {
     tell(EpochBegan{position.epoch, total, stage_.now()});
-    for (welcome(); under_way_ > 0; welcome()) {
+    for (hear(); under_way_ > 0 || waits_for_workers(); hear()) {
       if (auto arrival = stage_.next()) {
         settle(std::move(*arrival));
       } else {
@@ -59,14 +66,32 @@ bool Coordinator::run_epoch(Position& position,
 
 void Coordinator::join(int worker) {
   ++present_;
+  books_[static_cast<std::size_t>(worker)].lost = false;
   tell(Joined{worker, workers_[static_cast<std::size_t>(worker)]});
 }
 
-void Coordinator::welcome() {
-  for (const int worker : stage_.take_joined()) {
-    notes_.push_back(fmt::format("{} has joined", workers_[static_cast<std::size_t>(worker)].name));
-    join(worker);
+void Coordinator::hear() {
+  for (const Change& change : stage_.take_changes()) {
+    WorkerTraits& traits = workers_[static_cast<std::size_t>(change.worker)];
+    switch (change.kind) {
+      case Change::Kind::joined:
+        notes_.push_back(fmt::format("{} has joined", traits.name));
+        traits.most_rows = change.most_rows;
+        join(change.worker);
+        break;
+      case Change::Kind::lost:
+        lose(change.worker, change.why);
+        break;
+      case Change::Kind::suspected:
+      case Change::Kind::trusted:
+        tell(Suspected{change.worker, change.kind == Change::Kind::suspected, stage_.now()});
+        break;
+    }
   }
+}
+
+bool Coordinator::waits_for_workers() const {
+  return present_ == 0 && stage_.awaits() && !pausing_ && !rows_->exhausted();
 }
 
 std::vector<std::string> Coordinator::take_losses() {
@@ -205,6 +230,8 @@ void Coordinator::settle(Arrival arrival) {
     models_.lose(arrival.task.worker);
     return drop(arrival.task.worker, arrival.failure, arrival.task.parts);
   }
+  if (!arrival.spoiled.empty()) return spoil(arrival);
+  spoiled_in_a_row_ = 0;
   const Task& task = arrival.task;
   Books& books = books_[static_cast<std::size_t>(task.worker)];
   const auto rows = static_cast<double>(task.rows());
@@ -231,15 +258,31 @@ void Coordinator::settle(Arrival arrival) {
   tell(Finished{task.worker, task.nominal(), now - task.assigned, now});
 }
 
+void Coordinator::spoil(const Arrival& arrival) {
+  constexpr int kMost = 5;
+  const int worker = arrival.task.worker;
+  const std::string& name = workers_[static_cast<std::size_t>(worker)].name;
+  notes_.push_back(fmt::format("{}: a push was refused: {}", name, arrival.spoiled));
+  if (++spoiled_in_a_row_ == kMost) {
+    throw DivergedError(fmt::format("{} pushes in a row were refused, the last of {}: {}", kMost,
+                                    name, arrival.spoiled));
+  }
+  for (const auto& part : arrival.task.parts) rows_->put_back(part.slice);
+  timeline_.add_reject(worker);
+  tell(Spoiled{worker, stage_.now()});
+}
+
 void Coordinator::drop(int worker, const std::string& why, std::span<const Part> parts) {
   const auto index = static_cast<std::size_t>(worker);
   Books& books = books_[index];
   const std::string reason = fmt::format("{}: {}", workers_[index].name, why);
-  if (--present_ == 0) throw DeviceError(reason);
+  if (--present_ == 0 && !stage_.awaits()) throw DeviceError(reason);
   losses_.push_back(reason);
+  // Nodes go for many reasons that have nothing to do with what they were given.
+  const int most = stage_.awaits() ? kMostNodeLosses : 1;
   std::size_t nominal = 0;
   const auto give_back = [&](const Slice& slice) {
-    rows_->give_back(slice);
+    rows_->give_back(slice, most);
     nominal += slice.nominal;
   };
   for (const auto& part : parts) give_back(part.slice);

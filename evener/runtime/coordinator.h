@@ -48,7 +48,10 @@ class Coordinator {
   void absorb(const Absorb& decision);
   void reject(int worker);
   void join(int worker);
-  void welcome();
+  /// Who came and went.
+  void hear();
+  bool waits_for_workers() const;
+  void spoil(const Arrival& arrival);
   void settle(Arrival arrival);
   void drop(int worker, const std::string& why, std::span<const Part> parts);
   /// After something was done to the models: those whose device failed meanwhile.
@@ -75,6 +78,7 @@ class Coordinator {
   std::uint64_t steps_assigned_ = 0;
   Step gradient_step_{0, 0};   // of the round of gradients under way
   std::uint64_t version_ = 0;  // updates of the shared model, by all
+  int spoiled_in_a_row_ = 0;
   std::vector<std::string> losses_, notes_;
 };
 

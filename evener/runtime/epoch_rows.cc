@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace evener {
 
 EpochRows::EpochRows(const EpochPlan& plan, std::uint64_t epoch, std::size_t next_row)
@@ -33,10 +35,12 @@ std::optional<Slice> EpochRows::cut(std::size_t size) {
   return slice;
 }
 
-void EpochRows::give_back(const Slice& slice) {
-  if (slice.again) throw Error("two devices failed on the same batch");
+void EpochRows::give_back(const Slice& slice, int most) {
+  if (slice.losses == most) {
+    throw Error(fmt::format("{} devices failed on the same batch", most + 1));
+  }
   returned_.push_back(slice);
-  returned_.back().again = true;
+  ++returned_.back().losses;
 }
 
 }  // namespace evener

@@ -17,7 +17,7 @@ namespace evener {
 struct Slice {
   std::span<const std::uint32_t> rows;
   std::size_t nominal = 0;  // what the policy counts: as asked for, or less at the end
-  bool again = false;       // was lost with a worker before
+  int losses = 0;           // how often it was lost with a worker
 };
 
 class EpochRows {
@@ -31,8 +31,9 @@ class EpochRows {
   std::optional<Slice> peek(std::size_t size) const;
   /// Only what came back: for a run that is about to pause.
   std::optional<Slice> cut_returned();
-  /// Lost with a worker. Error if it was lost before: then it is not the worker's fault.
-  void give_back(const Slice& slice);
+  /// Lost with a worker. Error if it was lost `most` times before: then it is not the worker's
+  /// fault.
+  void give_back(const Slice& slice, int most);
   /// Trained in vain, however often.
   void put_back(const Slice& slice) { returned_.push_back(slice); }
 

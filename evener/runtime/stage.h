@@ -2,12 +2,23 @@
 // computed clock. The coordinator is the same on both.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "evener/runtime/task.h"
 
 namespace evener {
+
+/// Somebody came or went while they had no task.
+struct Change {
+  enum class Kind { joined, lost, suspected, trusted };
+  Kind kind = Kind::joined;
+  int worker = 0;
+  std::string why;            // of a loss
+  std::size_t most_rows = 0;  // of one who joined: of a batch, by its memory; 0: no limit
+};
 
 class Stage {
  public:
@@ -16,15 +27,18 @@ class Stage {
   virtual Seconds now() const = 0;
   /// Starts a task on its idle worker and returns at once.
   virtual void start(Task task) = 0;
-  /// The next task that ends, of which at least one is under way; nothing where a time that wake_at
-  /// was told comes before.
+  /// The next task that ends; nothing where a time that wake_at was told comes before, or where
+  /// somebody comes or goes. At least one task is under way, or awaits() is true.
   virtual std::optional<Arrival> next() = 0;
   virtual void wake_at(Seconds time) = 0;
 
-  // Workers that are not there from the start: `next` returns nothing when one comes.
+  // Workers that come and go.
   virtual bool is_there(int /*worker*/) const { return true; }
-  /// Those that have come since this was last asked.
-  virtual std::vector<int> take_joined() { return {}; }
+  /// In the order they happened, since this was last asked. Of a worker that had a task a loss is
+  /// the task's failure instead.
+  virtual std::vector<Change> take_changes() { return {}; }
+  /// Whether a run that has lost every worker waits for others.
+  virtual bool awaits() const { return false; }
   /// A merge over all workers has just been carried out: time for it passes.
   virtual void pass_merge() {}
   /// So many pushes have just been brought into the shared model.

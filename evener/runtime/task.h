@@ -53,6 +53,7 @@ struct Arrival {
   double loss_sum = 0;  // over the task's rows
   Spent spent;
   std::string failure;  // not empty: the worker is lost, and why
+  std::string spoiled;  // not empty: what it pushed cannot be used, and why
 };
 
 }  // namespace evener

@@ -78,10 +78,14 @@ class VirtualTime final : public Stage {
   bool is_there(int worker) const override {
     return paces_[static_cast<std::size_t>(worker)].model().joins_at <= now_;
   }
-  std::vector<int> take_joined() override {
+  std::vector<Change> take_changes() override {
     const auto still_late = std::stable_partition(late_.begin(), late_.end(),
                                                   [&](int worker) { return is_there(worker); });
-    std::vector<int> joined(late_.begin(), still_late);
+    std::vector<Change> joined;
+    for (auto worker = late_.begin(); worker != still_late; ++worker) {
+      const std::size_t most = paces_[static_cast<std::size_t>(*worker)].model().memory_rows;
+      joined.push_back({Change::Kind::joined, *worker, "", most});
+    }
     late_.erase(late_.begin(), still_late);
     return joined;
   }

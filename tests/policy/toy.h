@@ -17,8 +17,11 @@ struct ToyWorker {
   WorkerTraits traits;
   double fixed = 0.001, per_row = 0.001;
   double jitter = 0;
-  double lost_at = 0;   // 0: never
-  double joins_at = 0;  // 0: from the start
+  double lost_at = 0;     // 0: never
+  double joins_at = 0;    // 0: from the start
+  double rejoins_at = 0;  // after it was lost; 0: never
+  double suspect_at = 0;  // for a tenth of a second; 0: never
+  double spoils = 0;      // share of its pushes that cannot be used
 };
 
 struct ToyTask {
@@ -41,6 +44,8 @@ class Toy {
     busy_.resize(workers_.size());
     present_.resize(workers_.size());
     unmerged_.resize(workers_.size());
+    suspected_.resize(workers_.size());
+    died_waiting.resize(workers_.size());
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       if (workers_[i].joins_at == 0) join(i);
     }
@@ -52,7 +57,7 @@ class Toy {
     trained = 0;
     tell(EpochBegan{number_++, rows, now});
     for (int guard = 0; guard < 1'000'000; ++guard) {
-      join_late();
+      change();
       if (under_way_.empty()) break;
       if (wake_first()) continue;
       const auto task =
@@ -66,6 +71,11 @@ class Toy {
       busy_[worker] = false;
       if (workers_[worker].lost_at > 0 && now >= workers_[worker].lost_at) {
         lose(worker, done.rows);
+        continue;
+      }
+      if (random_.uniform() < workers_[worker].spoils) {
+        left_ += done.rows;
+        tell(Spoiled{done.assign.worker, now});
         continue;
       }
       trained += done.rows;
@@ -95,6 +105,7 @@ class Toy {
   std::vector<Apply> applies;
   std::vector<Absorb> absorbs;
   std::size_t rejects = 0;
+  std::vector<std::size_t> died_waiting;                   // pushes that went with their worker
   std::function<void(const Decision&, Toy&)> on_decision;  // looks at every one
   double merge_seconds = 0;
   std::vector<std::string> notes;
@@ -105,19 +116,31 @@ class Toy {
     present_[i] = true;
     tell(Joined{static_cast<int>(i), workers_[i].traits});
   }
-  void join_late() {
+  /// Who comes, goes and goes silent, as far as they are not at work.
+  void change() {
+    const auto due = [&](double time) { return time > 0 && now >= time; };
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       ToyWorker& worker = workers_[i];
-      if (worker.joins_at > 0 && !present_[i] && now >= worker.joins_at &&
-          !(worker.lost_at > 0 && now >= worker.lost_at)) {
+      if (present_[i] && !busy_[i] && due(worker.lost_at)) lose(i, 0);
+      if (!present_[i] && due(worker.rejoins_at)) {
+        worker.lost_at = worker.joins_at = worker.rejoins_at = 0;
+        join(i);
+      } else if (!present_[i] && due(worker.joins_at) && !due(worker.lost_at)) {
         join(i);
       }
+      if (present_[i] && due(worker.suspect_at) && suspected_[i] == 0) suspect(i, true);
+      if (present_[i] && due(worker.suspect_at + 0.1) && suspected_[i] == 1) suspect(i, false);
     }
+  }
+  void suspect(std::size_t i, bool suspect) {
+    ++suspected_[i];
+    tell(Suspected{static_cast<int>(i), suspect, now});
   }
   void lose(std::size_t i, std::size_t rows) {
     present_[i] = false;
     const std::size_t back = rows + unmerged_[i];
     trained -= unmerged_[i];
+    if (unmerged_[i] > 0) ++died_waiting[i];
     unmerged_[i] = 0;
     left_ += back;
     tell(Lost{static_cast<int>(i), back, now});
@@ -213,6 +236,7 @@ class Toy {
   std::unique_ptr<Policy> policy_;
   Random random_;
   std::vector<char> busy_, present_;
+  std::vector<int> suspected_;  // how often it was, or was trusted again
   std::vector<std::size_t> unmerged_;
   std::vector<ToyTask> under_way_;
   std::queue<Event> events_;
