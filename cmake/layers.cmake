@@ -23,3 +23,18 @@ function(evener_embed target template)
   configure_file(${PROJECT_SOURCE_DIR}/${template} ${PROJECT_BINARY_DIR}/generated/${source} @ONLY)
   target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated/${source})
 endfunction()
+
+# evener_messages(TARGET FILE)
+# Classes for the messages of a .proto file, as FILE's name with .pb.h; warnings in them are not
+# ours.
+function(evener_messages target file)
+  string(REGEX REPLACE "\\.proto$" "" stem ${PROJECT_BINARY_DIR}/generated/${file})
+  add_custom_command(
+    OUTPUT ${stem}.pb.cc ${stem}.pb.h
+    COMMAND protobuf::protoc --cpp_out=${PROJECT_BINARY_DIR}/generated
+            --proto_path=${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${file}
+    DEPENDS ${file})
+  set_source_files_properties(${stem}.pb.cc PROPERTIES COMPILE_OPTIONS -w)
+  target_sources(${target} PRIVATE ${stem}.pb.cc)
+  target_include_directories(${target} SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/generated)
+endfunction()

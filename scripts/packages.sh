@@ -6,6 +6,7 @@ build_packages=(
   libhwy-dev libcli11-dev libfmt-dev nlohmann-json3-dev
   libtomlplusplus-dev liblzma-dev zlib1g-dev libxxhash-dev libfast-float-dev
   ocl-icd-opencl-dev opencl-clhpp-headers
+  libgrpc++-dev libprotobuf-dev protobuf-compiler libssl-dev
 )
 test_packages=(
   librapidcheck-dev libgtest-dev libgmock-dev pocl-opencl-icd

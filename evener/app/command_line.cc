@@ -129,9 +129,9 @@ int run(const std::vector<std::string>& arguments) {
   app.set_help_flag("-h,--help", "print this help");
   app.footer(kExamples);
   app.option_defaults()->take_last();
-  for (const auto add :
-       {add_train, add_test, add_predict, add_devices, add_strategies, add_compare, add_profile,
-        add_simulate, add_dataset, add_convert, add_info, add_options}) {
+  for (const auto add : {add_train, add_test, add_predict, add_devices, add_strategies, add_compare,
+                         add_profile, add_simulate, add_coordinator, add_worker, add_status,
+                         add_certs, add_dataset, add_convert, add_info, add_options}) {
     add(app, shell);
   }
   for (auto* command : app.get_subcommands({})) {

@@ -1,8 +1,12 @@
 #include "evener/app/environment.h"
 
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
+
+#include <unistd.h>
 
 namespace evener {
 
@@ -22,7 +26,39 @@ std::string cache_directory() {
   return home.empty() ? "" : home + "/.cache/evener";
 }
 
+int number(const std::string& text, int otherwise) {
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  return problem == std::errc() && stop == end && value >= 0 ? value : otherwise;
+}
+
+Environment::Placement placement() {
+  Environment::Placement here;
+  constexpr std::array<std::pair<const char*, const char*>, 4> kLaunchers{
+      {{"RANK", "WORLD_SIZE"},
+       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+       {"PMI_RANK", "PMI_SIZE"},
+       {"SLURM_PROCID", "SLURM_NTASKS"}}};
+  for (const auto& [rank, size] : kLaunchers) {
+    if (here.rank < 0) here.rank = number(variable(rank), -1);
+    if (here.processes == 0) here.processes = number(variable(size), 0);
+  }
+  const std::string host = variable("MASTER_ADDR"), port = variable("MASTER_PORT");
+  if (!host.empty() && !port.empty()) here.master = host + ":" + port;
+  return here;
+}
+
 }  // namespace
+
+std::vector<std::string> environment_with(const std::string& name, const std::string& value) {
+  std::vector<std::string> variables;
+  for (char** at = environ; *at != nullptr; ++at) {
+    if (std::string_view(*at).rfind(name + "=", 0) != 0) variables.emplace_back(*at);
+  }
+  variables.push_back(name + "=" + value);
+  return variables;
+}
 
 Environment read_environment() {
   Environment environment;
@@ -37,6 +73,8 @@ Environment read_environment() {
   }
   environment.display.colour = variable("NO_COLOR").empty();
   environment.display.redraw = variable("TERM") != "dumb";
+  environment.token = variable("EVENER_TOKEN");
+  environment.placement = placement();
   return environment;
 }
 

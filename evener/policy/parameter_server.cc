@@ -73,6 +73,12 @@ Decisions ParameterServer::on(const Event& event) {
   return decisions_;
 }
 
+std::vector<std::string> ParameterServer::standings() const {
+  std::vector<std::string> states;
+  for (int i = 0; i < nodes_.size(); ++i) states.push_back(to_string(nodes_.at(i).state));
+  return states;
+}
+
 void ParameterServer::join(const Joined& event) {
   nodes_.join(event.worker);
   most_rows_.resize(static_cast<std::size_t>(nodes_.size()));

@@ -17,6 +17,7 @@ class ParameterServer : public Policy {
   explicit ParameterServer(const PolicyConfig& config);
 
   Decisions on(const Event& event) final;
+  std::vector<std::string> standings() const final;
 
   const NodeTable& nodes() const { return nodes_; }
   std::uint64_t version() const { return version_; }

@@ -14,6 +14,8 @@ class Policy {
   virtual Decisions on(const Event& event) = 0;
   /// For people, when the run ends: what it was about to decide; empty: nothing.
   virtual std::string undecided() const { return ""; }
+  /// For people: how each worker stands to the others; empty: there is nothing to tell.
+  virtual std::vector<std::string> standings() const { return {}; }
 };
 
 /// For std::visit: one lambda a case.

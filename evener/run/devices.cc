@@ -234,6 +234,18 @@ std::unique_ptr<Device> open_one_device(const std::string& option, const std::st
                                   .cache_directory = surroundings.cache_directory});
 }
 
+std::string strategy_for_nodes(const TrainOptions& options) {
+  if (options.strategy == "auto") return "dasp";
+  const StrategyChoice choice = parse_strategy(options.strategy);
+  if (choice.strategy->sharing == Sharing::pushes) return options.strategy;
+  std::vector<std::string> names;
+  for (const auto& strategy : strategies()) {
+    if (strategy.sharing == Sharing::pushes) names.push_back(strategy.name);
+  }
+  throw UsageError(fmt::format("--strategy {}: is for the devices of one machine; nodes have {}",
+                               choice.strategy->name, fmt::join(names, ", ")));
+}
+
 std::string strategy_for(const TrainOptions& options, std::size_t devices) {
   if (options.strategy != "auto") return options.strategy;
   if (devices == 1) return "sequential";

@@ -52,6 +52,9 @@ std::vector<double> parse_emulation(const std::string& text, const std::vector<s
 std::vector<std::size_t> parse_memory_limits(const std::string& text,
                                              const std::vector<std::string>& names);
 
+/// Of a cluster: `auto` is dasp. UsageError for strategies of one machine.
+std::string strategy_for_nodes(const TrainOptions& options);
+
 /// `auto` is sequential on one device, and on several adaptive-sgd with our settings.
 std::string strategy_for(const TrainOptions& options, std::size_t devices);
 

@@ -12,6 +12,7 @@
 #include "evener/core/error.h"
 #include "evener/core/file.h"
 #include "evener/data/names.h"
+#include "evener/run/cluster_job.h"
 #include "evener/run/config.h"
 #include "evener/run/data.h"
 #include "evener/run/recipe.h"
@@ -233,7 +234,7 @@ std::vector<WorkerResult> worker_results(const Timeline& timeline, double second
   for (std::size_t i = 0; i < timeline.names().size(); ++i) {
     const WorkerTotals& totals = timeline.totals()[i];
     const auto tasks = static_cast<double>(std::max<std::uint64_t>(totals.tasks, 1));
-    results.push_back({timeline.names()[i], totals.updates, totals.rows, totals.last_batch,
+    results.push_back({timeline.names()[i], totals.tasks, totals.updates, totals.rows, totals.last_batch,
                        totals.compute / total, totals.transfer / total,
                        totals.staleness_sum / tasks, totals.bytes, totals.rejected});
   }
@@ -249,6 +250,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   if (context.virtual_time) {
     devices.virtual_time = context.virtual_time;
   } else {
+    if (context.nodes && options.devices == "auto") options.devices = "cpu";
     devices = devices_of_run(options, context.devices);
     // So that the run goes on with these, whatever auto finds then.
     if (!devices.found.empty()) options.devices = devices.found;
@@ -266,9 +268,12 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   } else if (!options.output.empty()) {
     refuse_existing_run(options.output);
   }
-  options.strategy = strategy_for(options, devices.count());
+  options.strategy =
+      context.nodes ? strategy_for_nodes(options) : strategy_for(options, devices.count());
   check_options(options);
-  EngineSetup setup = checked(engine_setup(options, std::move(devices)));
+  EngineSetup setup = engine_setup(options, std::move(devices));
+  setup.workforce = context.nodes;
+  setup = checked(std::move(setup));
   TrainingData data = open_training_data(options, context.cache_directory, warn);
   if (resumes) {
     check_same_data(options, data, *start);
@@ -290,6 +295,9 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   for (const auto& note : notes) {
     reporter.say(note);
     reporter.record({"note", start->progress.step, start->progress.seconds, {{"text", note}}});
+  }
+  if (context.nodes) {
+    context.nodes->offer({option_texts(with_absolute_paths(options)), print_of(data)});
   }
   std::optional<Trainer> trainer;
   try {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "evener/cluster/nodes.h"
 #include "evener/device/device.h"
 #include "evener/nn/metrics.h"
 #include "evener/run/checkpoint.h"
@@ -28,12 +29,14 @@ struct RunContext {
   std::function<int()> interrupted;
   /// Set: nothing is timed here, these devices are simulated instead.
   std::optional<VirtualTimeOptions> virtual_time;
+  /// Set: nodes train, and the device here evaluates.
+  std::shared_ptr<Nodes> nodes;
 };
 
 /// What one device did in this session.
 struct WorkerResult {
   std::string name;
-  std::uint64_t updates = 0, rows = 0;
+  std::uint64_t tasks = 0, updates = 0, rows = 0;
   std::size_t batch = 0;             // rows of its last step
   double compute = 0, transfer = 0;  // shares of the time; the rest it waited
   double staleness = 0;        // mean number of updates by others between a task's start and end

@@ -12,6 +12,7 @@
 #include "evener/core/file.h"
 #include "evener/run/evaluate.h"
 #include "evener/run/start.h"
+#include "evener/run/status.h"
 
 namespace evener {
 
@@ -129,6 +130,7 @@ bool Trainer::after_step(const StepReport& report) {
     recorded_loss_ = 0;
   }
   reporter_.update(display_state());
+  publish_status();
   const double minutes = options_.checkpoint_minutes;
   if (minutes > 0 && clock_.elapsed() - last_checkpoint_ >= 60 * minutes) checkpoint_due_ = true;
   last_step_end_ = step_clock();
@@ -322,6 +324,13 @@ void Trainer::record_failure(const std::string& why) {
 void Trainer::write_trace() {
   const std::string text = engine_->timeline().trace_json();
   write_atomically(directory_.trace(), std::as_bytes(std::span(text)));
+}
+
+void Trainer::publish_status() {
+  constexpr double kEvery = 0.2;
+  if (!context_.nodes || clock_.elapsed() - last_status_ < kEvery) return;
+  last_status_ = clock_.elapsed();
+  context_.nodes->set_status(status_json(*engine_, display_state(), step_seconds_));
 }
 
 ProgressState Trainer::display_state() const {

@@ -69,6 +69,8 @@ class Trainer {
   double step_clock() const { return engine_->is_virtual() ? engine_->now() : clock_.elapsed(); }
   void write_trace();
   ProgressState display_state() const;
+  /// For `evener status`, now and then.
+  void publish_status();
 
   const TrainOptions& options_;
   const RunContext& context_;
@@ -99,6 +101,7 @@ class Trainer {
   std::uint64_t rows_done_ = 0;                    // by this session
   std::uint64_t rows_recorded_ = 0, record_rows_;  // one "step" record each so many rows
   double recorded_loss_ = 0;
+  double last_status_ = -1;  // of clock_
 };
 
 }  // namespace evener

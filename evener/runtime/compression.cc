@@ -1,19 +1,16 @@
 #include "evener/runtime/compression.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <vector>
 
 namespace evener {
 
 namespace {
-
-std::size_t picked_of(std::size_t numbers, double share) {
-  const auto wanted = static_cast<std::size_t>(std::ceil(share * static_cast<double>(numbers)));
-  return std::clamp<std::size_t>(wanted, numbers > 0 ? 1 : 0, numbers);
-}
 
 /// The largest by magnitude, whole; of equal ones those that come first, so that a run can be
 /// repeated.
@@ -33,6 +30,11 @@ void pick_largest(std::size_t picked, std::span<float> values, std::span<float> 
 
 }  // namespace
 
+std::size_t Compression::picked(std::size_t numbers) const {
+  const auto wanted = static_cast<std::size_t>(std::ceil(share * static_cast<double>(numbers)));
+  return std::clamp<std::size_t>(wanted, numbers > 0 ? 1 : 0, numbers);
+}
+
 std::size_t Compression::bytes(std::size_t numbers) const {
   constexpr std::size_t kHalf = 2;
   switch (kind) {
@@ -41,7 +43,7 @@ std::size_t Compression::bytes(std::size_t numbers) const {
     case Kind::fp16:
       return numbers * kHalf;
     case Kind::top_k:
-      return picked_of(numbers, share) * (sizeof(float) + sizeof(std::uint32_t));
+      return picked(numbers) * (sizeof(float) + sizeof(std::uint32_t));
   }
   return 0;
 }
@@ -65,6 +67,29 @@ float nearest_half(float value) {
   return std::clamp(scaled - (scaled - value), -kLargest, kLargest);
 }
 
+// Layouts: sign, 8 bits of exponent (127 is 1), 23 bits; sign, 5 bits (15 is 1), 10 bits.
+std::uint16_t half_bits(float half) {
+  const auto bits = std::bit_cast<std::uint32_t>(half);
+  const std::uint32_t sign = bits >> 16 & 0x8000U;
+  const std::uint32_t exponent = bits >> 23 & 0xFFU;
+  constexpr std::uint32_t kShift = 127 - 15;
+  std::uint32_t rest = 0;
+  if (exponent > kShift) {
+    rest = (exponent - kShift) << 10 | (bits >> 13 & 0x3FFU);
+  } else {  // steps of 2^-24
+    rest = static_cast<std::uint32_t>(std::abs(half) * 0x1p24F);
+  }
+  return static_cast<std::uint16_t>(sign | rest);
+}
+
+float from_half(std::uint16_t bits) {
+  const std::uint32_t exponent = bits >> 10 & 0x1FU, rest = bits & 0x3FFU;
+  const float sign = (bits & 0x8000U) != 0 ? -1.0F : 1.0F;
+  if (exponent == 0x1F) return sign * std::numeric_limits<float>::infinity();
+  if (exponent == 0) return sign * static_cast<float>(rest) * 0x1p-24F;
+  return sign * std::bit_cast<float>((exponent + 127 - 15) << 23 | rest << 13);
+}
+
 void compress(const Compression& compression, std::span<float> values, std::span<float> owed) {
   switch (compression.kind) {
     case Compression::Kind::none:
@@ -78,7 +103,7 @@ void compress(const Compression& compression, std::span<float> values, std::span
       }
       return;
     case Compression::Kind::top_k:
-      return pick_largest(picked_of(values.size(), compression.share), values, owed);
+      return pick_largest(compression.picked(values.size()), values, owed);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -13,6 +14,8 @@ struct Compression {
   double share = 0.01;  // top_k: of the numbers, at least one
 
   bool active() const { return kind != Kind::none; }
+  /// How many of so many numbers top_k picks.
+  std::size_t picked(std::size_t numbers) const;
   /// Bytes that so many numbers take, of which those that top_k picks carry their places.
   std::size_t bytes(std::size_t numbers) const;
 };
@@ -25,5 +28,8 @@ void compress(const Compression& compression, std::span<float> values, std::span
 
 /// The nearest number of half precision, the largest finite one where there is none.
 float nearest_half(float value);
+// Its sixteen bits, and back.
+std::uint16_t half_bits(float half);
+float from_half(std::uint16_t bits);
 
 }  // namespace evener

@@ -15,6 +15,11 @@ namespace {
 std::vector<WorkerTraits> traits_of(const EngineSetup& setup) {
   const Sharing sharing = setup.strategy.strategy->sharing;
   const bool shares = sharing == Sharing::shared || sharing == Sharing::in_place;
+  if (setup.workforce) {
+    auto workers = setup.workforce->places();
+    check_workers(*setup.strategy.strategy, workers);
+    return workers;
+  }
   std::vector<WorkerTraits> workers;
   for (std::size_t i = 0; i < setup.devices.size(); ++i) {
     const Device& device = *setup.devices[i];
@@ -45,12 +50,14 @@ std::unique_ptr<Models> models_of(const EngineSetup& setup) {
   // In virtual time the machine may be busy with other simulations.
   if (!setup.virtual_time) models.merge_threads = cpu::available_cores();
   for (const auto& device : setup.devices) models.devices.push_back(device.get());
+  if (setup.workforce) return setup.workforce->make_models(models, setup.strategy);
   return make_models(models, setup.strategy);
 }
 
 std::unique_ptr<Policy> policy_of(const EngineSetup& setup) {
   PolicyConfig config;
-  config.workers = static_cast<int>(setup.devices.size());
+  config.workers =
+      static_cast<int>(setup.workforce ? setup.workforce->places().size() : setup.devices.size());
   config.batch = setup.batch;
   config.batch_per_device = setup.batch_per_device;
   config.values = setup.strategy.values;
@@ -58,6 +65,7 @@ std::unique_ptr<Policy> policy_of(const EngineSetup& setup) {
 }
 
 std::unique_ptr<Stage> stage_of(const EngineSetup& setup, Models& models) {
+  if (setup.workforce) return setup.workforce->make_stage();
   if (setup.virtual_time) return make_virtual_time(models, *setup.plan.data, *setup.virtual_time);
   return make_wall_clock(models, static_cast<int>(setup.devices.size()), {setup.speeds});
 }

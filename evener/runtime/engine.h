@@ -12,6 +12,7 @@
 #include "evener/policy/catalogue.h"
 #include "evener/runtime/coordinator.h"
 #include "evener/runtime/virtual_time.h"
+#include "evener/runtime/workforce.h"
 
 namespace evener {
 
@@ -25,6 +26,8 @@ struct EngineSetup {
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<double> speeds;                      // emulated; empty: none
   std::optional<VirtualTimeOptions> virtual_time;  // its devices then stand for `devices`
+  /// Set: workers are elsewhere, and the one device evaluates.
+  std::shared_ptr<Workforce> workforce;
 };
 
 /// The setup with its devices. UsageError where the strategy does not fit them or its options
@@ -62,6 +65,9 @@ class Engine {
       }
     }
   }
+
+  /// As Policy's.
+  std::vector<std::string> standings() const { return policy_->standings(); }
 
   Models& models() { return *models_; }
   const Timeline& timeline() const { return timeline_; }

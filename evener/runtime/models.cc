@@ -30,6 +30,10 @@ std::vector<double> Models::shares_of_present(std::vector<double> weights,
   return weights;
 }
 
+Compression compression_of(const StrategyChoice& strategy) {
+  return {parse_compression(strategy.values.word("compress")), strategy.values.number("top-k")};
+}
+
 std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoice& strategy) {
   switch (strategy.strategy->sharing) {
     case Sharing::single:
@@ -43,8 +47,7 @@ std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoic
     case Sharing::gradients:
       return make_gradient_model(setup);
     case Sharing::pushes:
-      return make_server_model(setup, {parse_compression(strategy.values.word("compress")),
-                                       strategy.values.number("top-k")});
+      return make_server_model(setup, compression_of(strategy));
   }
   return nullptr;
 }

@@ -111,6 +111,9 @@ std::unique_ptr<Models> make_gradient_model(const ModelSetup& setup);
 std::unique_ptr<Models> make_server_model(const ModelSetup& setup,
                                           const Compression& compression = {});
 
+/// Of pushes, as the strategy's options say.
+Compression compression_of(const StrategyChoice& strategy);
+
 /// Worker 0 draws the same dropout masks as a single device would; the others their own.
 Training training_of_worker(const Training& training, std::size_t worker);
 

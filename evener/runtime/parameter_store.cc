@@ -17,10 +17,9 @@ struct Move {
   explicit Move(const Absorb& decision)
       : share(static_cast<float>(decision.share)),
         keep(static_cast<float>(std::pow(decision.momentum, decision.share))) {
-    const double part =
-        decision.momentum > 0
-            ? (1 - std::pow(decision.momentum, decision.share)) / (1 - decision.momentum)
-            : 1;
+    const double part = decision.momentum > 0 ? (1 - std::pow(decision.momentum, decision.share)) /
+                                                    (1 - decision.momentum)
+                                              : 1;
     take =
         static_cast<float>(decision.damping * part / static_cast<double>(decision.workers.size()));
   }
@@ -62,8 +61,8 @@ Pull ParameterStore::since(const Node& node) const {
   return pull;
 }
 
-void ParameterStore::pull(
-    int node, const std::function<void(const Pull&, std::span<const float>)>& copy) {
+void ParameterStore::pull(int node,
+                          const std::function<void(const Pull&, std::span<const float>)>& copy) {
   const std::shared_lock lock(guard_);
   copy(since(at(node)), std::as_const(model_).span());
   at(node).version = version_;
@@ -124,9 +123,8 @@ void ParameterStore::renew_all() {
 
 /// `changed` stays: those rows are pulled anew.
 void ParameterStore::clear(Node& node) {
-  for_blocks(blocks(node.changed), layout_.size, [&](std::size_t at, std::size_t n) {
-    std::fill_n(node.push.data() + at, n, 0.0F);
-  });
+  for_blocks(blocks(node.changed), layout_.size,
+             [&](std::size_t at, std::size_t n) { std::fill_n(node.push.data() + at, n, 0.0F); });
   node.waiting = false;
 }
 

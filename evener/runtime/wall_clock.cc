@@ -2,65 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <queue>
 #include <thread>
 #include <utility>
 
+#include "evener/core/mailbox.h"
+
 namespace evener {
 
 namespace {
-
-/// A queue that many fill and one empties.
-template <class T>
-class Mailbox {
- public:
-  void put(T message) {
-    {
-      const std::lock_guard lock(mutex_);
-      messages_.push_back(std::move(message));
-    }
-    filled_.notify_one();
-  }
-  /// Nothing: closed.
-  std::optional<T> get() {
-    std::unique_lock lock(mutex_);
-    filled_.wait(lock, [this] { return closed_ || !messages_.empty(); });
-    if (messages_.empty()) return std::nullopt;
-    T message = std::move(messages_.front());
-    messages_.pop_front();
-    return message;
-  }
-  /// Nothing: it is that time and there is still no message.
-  std::optional<T> get_until(std::chrono::steady_clock::time_point time) {
-    std::unique_lock lock(mutex_);
-    filled_.wait_until(lock, time, [this] { return closed_ || !messages_.empty(); });
-    if (messages_.empty()) return std::nullopt;
-    T message = std::move(messages_.front());
-    messages_.pop_front();
-    return message;
-  }
-  /// What is left in it is dropped.
-  void close() {
-    {
-      const std::lock_guard lock(mutex_);
-      closed_ = true;
-      messages_.clear();
-    }
-    filled_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable filled_;
-  std::deque<T> messages_;
-  bool closed_ = false;
-};
 
 /// Does a task and notes where its time went; a worker that throws has failed.
 class Workbench {
@@ -129,10 +82,7 @@ class WallClock final : public Stage {
   void wake_at(Seconds time) override { wakes_.push(time); }
   std::optional<Arrival> next() override {
     if (wakes_.empty()) return arrivals_.get();
-    const std::chrono::duration<double> left(std::max(0.0, wakes_.top() - now()));
-    auto arrival =
-        arrivals_.get_until(std::chrono::steady_clock::now() +
-                            std::chrono::duration_cast<std::chrono::steady_clock::duration>(left));
+    auto arrival = arrivals_.get_within(std::max(0.0, wakes_.top() - now()));
     if (!arrival) wakes_.pop();
     return arrival;
   }

@@ -1,0 +1,49 @@
+#include "evener/app/cluster_options.h"
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+
+namespace evener {
+
+namespace {
+
+void add_seconds(CLI::App& command, const std::string& name, double& value,
+                 const std::string& help) {
+  command.add_option("--" + name, value, fmt::format("{} [{:g}]", help, value))
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+}
+
+}  // namespace
+
+void add_security(CLI::App& command, ClusterWish& wish) {
+  command.add_option("--tls", wish.tls, "mutual TLS with the files of this folder (evener certs)")
+      ->type_name("FOLDER");
+  command
+      .add_option("--token", wish.token,
+                  "that workers and coordinator share [EVENER_TOKEN, or none]")
+      ->type_name("TEXT");
+}
+
+void add_patience(CLI::App& command, ClusterWish& wish, const std::string& for_what) {
+  add_seconds(command, "wait-seconds", wish.wait_seconds, "how long to wait for " + for_what);
+}
+
+void add_heartbeats(CLI::App& command, ClusterWish& wish) {
+  add_seconds(command, "heartbeat", wish.heartbeats.beat, "between two signs of life");
+  add_seconds(command, "suspect", wish.heartbeats.suspect,
+              "of silence until dasp waits for a worker no longer");
+  add_seconds(command, "evict", wish.heartbeats.evict,
+              "of silence until a worker is given up and its rows go to others");
+}
+
+void check_heartbeats(const HeartbeatLimits& limits) {
+  if (limits.beat < limits.suspect && limits.suspect <= limits.evict) return;
+  throw UsageError(
+      fmt::format("--heartbeat {:g} --suspect {:g} --evict {:g}: each must be more than the one "
+                  "before",
+                  limits.beat, limits.suspect, limits.evict));
+}
+
+}  // namespace evener

@@ -1,0 +1,28 @@
+// Options that commands of a cluster share.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "evener/cluster/nodes.h"
+
+namespace evener {
+
+struct ClusterWish {
+  std::string tls, token;
+  double wait_seconds = 60;
+  HeartbeatLimits heartbeats;
+};
+
+/// --tls and --token.
+void add_security(CLI::App& command, ClusterWish& wish);
+/// --wait-seconds, `for_what` says for whom.
+void add_patience(CLI::App& command, ClusterWish& wish, const std::string& for_what);
+/// --heartbeat, --suspect and --evict.
+void add_heartbeats(CLI::App& command, ClusterWish& wish);
+
+/// UsageError where they contradict each other.
+void check_heartbeats(const HeartbeatLimits& limits);
+
+}  // namespace evener

@@ -1,0 +1,84 @@
+// evener coordinator
+#include <memory>
+
+#include "evener/app/cluster_options.h"
+#include "evener/app/commands.h"
+#include "evener/app/signals.h"
+#include "evener/app/train_options.h"
+#include "evener/app/train_result.h"
+#include "evener/run/cluster_options.h"
+#include "evener/run/train.h"
+
+namespace evener {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  evener coordinator data/ --workers 2 -o runs/cluster\n"
+    "  evener worker --coordinator 127.0.0.1:7070      (twice, in other terminals)\n\n"
+    "  evener certs certs --hosts node1,10.0.0.1\n"
+    "  evener coordinator data/ --strategy dasp --workers 2:8 --listen 0.0.0.0:7070 \\\n"
+    "      --tls certs\n\n"
+    "Workers may come and go; each has the data under the same path, or names its copy.\n"
+    "--devices is where the coordinator evaluates.";
+
+struct Wish {
+  GivenOptions given;
+  ClusterWish cluster;
+  std::string workers, listen;
+  bool insecure = false;
+};
+
+void run(const Wish& wish, Shell& shell) {
+  const auto& placement = shell.environment.placement;
+  const TrainOptions train = resolve_options(wish.given.texts, wish.given.config);
+  NodesOptions options;
+  if (!wish.workers.empty()) {
+    parse_worker_counts(wish.workers, options);
+  } else if (placement.processes > 0) {
+    options.least = options.most = placement.processes;
+  } else {
+    throw UsageError("--workers is missing: how many, such as 4, or 2:8 for from two to eight");
+  }
+  options.listen = !wish.listen.empty()        ? wish.listen
+                   : !placement.master.empty() ? placement.master
+                                               : "127.0.0.1:7070";
+  check_address("--listen", options.listen);
+  options.tls = read_tls(wish.cluster.tls, "coordinator");
+  check_listening(options.listen, options.tls, wish.insecure);
+  options.token = wish.cluster.token.empty() ? shell.environment.token : wish.cluster.token;
+  options.patience = wish.cluster.wait_seconds;
+  options.heartbeats = wish.cluster.heartbeats;
+  check_heartbeats(options.heartbeats);
+  options.interrupted = caught_signal;
+  if (!train.quiet) {
+    options.say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
+  }
+  RunContext context;
+  context.nodes = make_nodes(options);
+  train_and_print(train, context, "evener coordinator --resume", shell);
+}
+
+}  // namespace
+
+void add_coordinator(CLI::App& app, Shell& shell) {
+  auto* command = app.add_subcommand("coordinator", "train on workers of other machines");
+  command->footer(kExamples);
+  auto wish = std::make_shared<Wish>();
+  add_train_options(*command, wish->given,
+                    {{"emulate", "slowness is emulated by workers: evener worker --emulate"}});
+  command
+      ->add_option("--workers", wish->workers,
+                   "how many; or from how many to how many, as 2:8 [WORLD_SIZE]")
+      ->type_name("N");
+  command->add_option("--listen", wish->listen, "where workers connect [127.0.0.1:7070]")
+      ->type_name("HOST:PORT");
+  command->add_flag("--insecure", wish->insecure, "listen beyond this machine without TLS");
+  add_security(*command, wish->cluster);
+  add_patience(*command, wish->cluster, "workers where there are too few");
+  add_heartbeats(*command, wish->cluster);
+  command->callback([wish, &shell] { run(*wish, shell); });
+}
+
+}  // namespace evener

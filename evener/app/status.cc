@@ -1,0 +1,59 @@
+// evener status
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "evener/app/cluster_options.h"
+#include "evener/app/commands.h"
+#include "evener/app/output.h"
+#include "evener/cluster/worker.h"
+#include "evener/run/cluster_options.h"
+
+namespace evener {
+
+namespace {
+
+struct Wish {
+  ClusterWish cluster;
+  std::string coordinator = "127.0.0.1:7070";
+  bool json = false;
+};
+
+std::string status_text(const nlohmann::json& status) {
+  if (!status.contains("strategy")) return "training has not begun\n";
+  std::string text = fmt::format(
+      "{}, epoch {} of {} ({:.0f} %), loss {:.4f}, {:.0f} rows/s\n", status.value("strategy", ""),
+      status.value("epoch", 0), status.value("epochs", 0), 100 * status.value("epoch_share", 0.0),
+      status.value("loss", 0.0), status.value("samples_per_second", 0.0));
+  text += fmt::format("{:<10}{:<10}{:>9}{:>10}{:>9}{:>11}{:>10}{:>10}\n", "node", "state", "pushes",
+                      "rows", "busy", "staleness", "MB", "refused");
+  for (const auto& node : status.value("nodes", nlohmann::json::array())) {
+    text += fmt::format("{:<10}{:<10}{:>9}{:>10}{:>7.0f} %{:>11.1f}{:>10.1f}{:>10}\n",
+                        node.value("name", ""), node.value("state", ""), node.value("pushes", 0),
+                        node.value("rows", 0), 100 * node.value("busy_share", 0.0),
+                        node.value("mean_staleness", 0.0), node.value("bytes", 0.0) / 1e6,
+                        node.value("rejected", 0));
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, Shell& shell) {
+  auto* command = app.add_subcommand("status", "how a cluster's run stands");
+  auto wish = std::make_shared<Wish>();
+  command->add_option("COORDINATOR", wish->coordinator, "where it listens [127.0.0.1:7070]")
+      ->type_name("HOST:PORT");
+  command->add_flag("--json", wish->json, "for programs");
+  add_security(*command, wish->cluster);
+  command->callback([wish, &shell] {
+    check_address("COORDINATOR", wish->coordinator);
+    const std::string& token = wish->cluster.token;
+    const std::string text = ask_status(wish->coordinator, read_tls(wish->cluster.tls, "worker"),
+                                        token.empty() ? shell.environment.token : token);
+    print(wish->json ? text + "\n" : status_text(nlohmann::json::parse(text)));
+  });
+}
+
+}  // namespace evener

@@ -1,0 +1,22 @@
+// What a coordinator tells a node that joins.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace evener {
+
+/// What the data must be for row numbers to mean the same everywhere.
+struct DataPrint {
+  std::uint64_t rows = 0, features = 0, labels = 0, checksum = 0;
+
+  bool operator==(const DataPrint&) const = default;
+};
+
+struct Job {
+  std::map<std::string, std::string> options;  // of the run, resolved
+  DataPrint data;
+};
+
+}  // namespace evener

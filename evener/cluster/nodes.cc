@@ -1,0 +1,317 @@
+#include "evener/cluster/nodes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/cluster/registry.h"
+
+namespace evener {
+
+Registry::Registry(const NodesOptions& options)
+    : options_(options),
+      there_(static_cast<std::size_t>(options.most), 0),
+      heartbeats_(options.heartbeats),
+      job_id_(std::random_device{}()) {
+  for (int i = 0; i < options.most; ++i) places_.emplace_back(i);
+  listener_ = listen(options.listen, options.tls, [this](std::shared_ptr<Channel> channel) {
+    auto session = std::make_shared<Session>(*this, std::move(channel));
+    const std::lock_guard lock(mutex_);
+    open_[session.get()] = session->shared_channel();
+    return session;
+  });
+  ticker_ = std::thread([this] { tick(); });
+}
+
+/// Nodes are told, and have a moment to go by themselves: what is cut off they would take for a
+/// broken connection.
+Registry::~Registry() {
+  wire::Head head;
+  head.mutable_farewell()->set_why("the run is over");
+  {
+    std::unique_lock lock(mutex_);
+    closing_ = true;
+    for (auto& [session, channel] : open_) channel->send(message_of(head));
+    changed_.notify_all();
+    changed_.wait_for(lock, std::chrono::seconds(2), [this] { return open_.empty(); });
+  }
+  ticker_.join();
+  listener_.reset();
+}
+
+void Registry::offer(Job job) {
+  const std::lock_guard lock(mutex_);
+  job_ = std::move(job);
+  for (const auto& session : std::exchange(waiting_, {})) give_place(*session);
+}
+
+std::vector<WorkerTraits> Registry::places() const {
+  std::vector<WorkerTraits> traits;
+  for (int i = 0; i < options_.most; ++i) traits.push_back({.name = fmt::format("node {}", i)});
+  return traits;
+}
+
+std::unique_ptr<Models> Registry::make_models(const ModelSetup& setup,
+                                              const StrategyChoice& strategy) {
+  auto model = make_node_model(setup, places_.size(), compression_of(strategy));
+  model_ = model.get();
+  return model;
+}
+
+std::unique_ptr<Stage> Registry::make_stage() {
+  std::unique_lock lock(mutex_);
+  if (joined() < options_.least) {
+    options_.say(
+        fmt::format("waiting for {} (of {}) on port {}",
+                    options_.least == 1 ? "a worker" : fmt::format("{} workers", options_.least),
+                    options_.most, listener_->port()));
+  }
+  for (const Seconds since = now(); joined() < options_.least;) {
+    changed_.wait_for(lock, std::chrono::milliseconds(200));
+    check_patience(since);
+  }
+  for (std::size_t i = 0; i < places_.size(); ++i) there_[i] = places_[i].joined ? 1 : 0;
+  items_.clear();
+  return make_node_stage(*this);
+}
+
+void Registry::check_patience(Seconds since) const {
+  if (options_.interrupted && options_.interrupted() != 0) {
+    throw Error("interrupted while there were no workers");
+  }
+  if (now() - since < options_.patience) return;
+  throw Error(
+      fmt::format("{} of {} for {:g} s: start workers with `evener worker --coordinator "
+                  "HOST:{}`, or wait longer with --wait-seconds",
+                  joined() == 0 ? "no worker" : fmt::format("{} workers", joined()), options_.least,
+                  options_.patience, listener_->port()));
+}
+
+void Registry::greet(const std::shared_ptr<Session>& session) {
+  const std::lock_guard lock(mutex_);
+  const wire::Hello& hello = session->hello;
+  if (hello.protocol() != kProtocol) {
+    return refuse(*session, fmt::format("it speaks version {} of the protocol, this is version {}",
+                                        hello.protocol(), kProtocol));
+  }
+  if (hello.token() != options_.token) return refuse(*session, "it does not know the token");
+  if (session->place >= 0) return refuse(*session, "it has a place already");
+  if (job_) {
+    give_place(*session);
+  } else {
+    waiting_.push_back(session);
+  }
+}
+
+void Registry::refuse(Session& session, const std::string& why) {
+  wire::Head head;
+  head.mutable_refusal()->set_why(why);
+  session.channel().send(message_of(head));
+  options_.say(fmt::format("a worker was refused: {}", why));
+}
+
+int Registry::free_place(int wanted) {
+  const auto free = [&](int i) { return at(i).session == nullptr; };
+  if (wanted >= 0 && wanted < options_.most && free(wanted)) return wanted;
+  for (int i = 0; i < options_.most; ++i) {
+    if (free(i)) return i;
+  }
+  return -1;
+}
+
+void Registry::give_place(Session& session) {
+  // One that lost its connection is back before that was noticed here.
+  for (auto& place : places_) {
+    if (place.channel && place.name == session.hello.name()) {
+      place.channel->close("it has connected anew");
+      return session.channel().close("its old connection is still being closed: try again");
+    }
+  }
+  const int index = free_place(session.hello.rank());
+  if (index < 0) return session.channel().close("every place is taken: try again");
+  Place& place = at(index);
+  place.session = &session;
+  place.channel = session.shared_channel();
+  place.name = session.hello.name();
+  ++place.generation;
+  session.place = index;
+  wire::Head head;
+  wire::Welcome& welcome = *head.mutable_welcome();
+  welcome.set_job(job_id_);
+  welcome.set_node(static_cast<std::uint32_t>(index));
+  welcome.set_generation(place.generation);
+  for (const auto& [name, text] : job_->options) (*welcome.mutable_options())[name] = text;
+  set_print(job_->data, *welcome.mutable_data());
+  welcome.set_heartbeat(options_.heartbeats.beat);
+  welcome.set_evict(options_.heartbeats.evict);
+  place.channel->send(message_of(head));
+}
+
+void Registry::ready(Session& session, const wire::Ready& ready) {
+  const std::lock_guard lock(mutex_);
+  if (session.place < 0 || at(session.place).joined) throw Error("it is ready without a place");
+  if (print_of(ready.data()) != job_->data) {
+    return refuse(session,
+                  fmt::format("its data is not the data of the run ({} rows, {} features, "
+                              "{} labels; here {}, {}, {})",
+                              ready.data().rows(), ready.data().features(), ready.data().labels(),
+                              job_->data.rows, job_->data.features, job_->data.labels));
+  }
+  at(session.place).joined = true;
+  heartbeats_.heard(session.place, now());
+  put(Change{Change::Kind::joined, session.place, "", ready.most_rows()});
+}
+
+void Registry::push(Session& session, const wire::Push& push) {
+  if (session.place < 0) throw Error("it pushes without a place");
+  const std::lock_guard lock(mutex_);
+  Place& place = at(session.place);
+  if (!push.failure().empty()) throw Error(push.failure());
+  if (model_ == nullptr) return;
+  try {
+    place.begin_push(push, *model_);
+  } catch (const Error& problem) {
+    put(place.spoil(problem.what(), now()));
+  }
+}
+
+void Registry::chunk(Session& session, const wire::Chunk& chunk, const Message& message) {
+  if (session.place < 0) throw Error("it pushes without a place");
+  Place& place = at(session.place);
+  try {
+    if (auto arrival = place.take_chunk(chunk, message, now())) {
+      const std::lock_guard lock(mutex_);
+      put(std::move(*arrival));
+    }
+  } catch (const Error& problem) {
+    const std::lock_guard lock(mutex_);
+    put(place.spoil(problem.what(), now()));
+  }
+}
+
+void Registry::answer_status(Session& session, const wire::StatusRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (request.token() != options_.token) return refuse(session, "it does not know the token");
+  wire::Head head;
+  head.mutable_status()->set_json(status_);
+  session.channel().send(message_of(head));
+}
+
+void Registry::heard(const Session& session) {
+  const std::lock_guard lock(mutex_);
+  if (session.place < 0 || !at(session.place).joined) return;
+  if (heartbeats_.heard(session.place, now())) {
+    put(Change{Change::Kind::trusted, session.place, "", 0});
+  }
+}
+
+void Registry::gone(Session& session, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  open_.erase(&session);
+  std::erase_if(waiting_, [&](const auto& other) { return other.get() == &session; });
+  changed_.notify_all();
+  if (session.place < 0) return;
+  Place& place = at(session.place);
+  auto task = place.abandon();
+  heartbeats_.forget(session.place);
+  const bool was_joined = std::exchange(place.joined, false);
+  place.session = nullptr;
+  place.channel.reset();
+  if (!was_joined) return;
+  if (task) {
+    Arrival failed;
+    failed.task = std::move(*task);
+    failed.failure = why;
+    put(std::move(failed));
+  } else {
+    put(Change{Change::Kind::lost, session.place, why, 0});
+  }
+}
+
+void Registry::start(Task task) {
+  const std::lock_guard lock(mutex_);
+  // Its loss is on the way: it becomes this task's failure.
+  for (auto& item : items_) {
+    const auto* change = std::get_if<Change>(&item);
+    if (change == nullptr || change->kind != Change::Kind::lost || change->worker != task.worker) {
+      continue;
+    }
+    Arrival failed;
+    failed.failure = change->why;
+    failed.task = std::move(task);
+    item = std::move(failed);
+    return;
+  }
+  at(task.worker).order(task, now(), *model_);
+}
+
+std::optional<Arrival> Registry::next(Seconds until) {
+  std::unique_lock lock(mutex_);
+  const Seconds since = now();
+  while (items_.empty()) {
+    if (now() >= until) return std::nullopt;
+    changed_.wait_for(lock, std::chrono::duration<double>(std::min(0.2, until - now())));
+    if (joined() == 0 && items_.empty()) check_patience(since);
+  }
+  if (!std::holds_alternative<Arrival>(items_.front())) return std::nullopt;
+  Arrival arrival = std::move(std::get<Arrival>(items_.front()));
+  items_.pop_front();
+  return arrival;
+}
+
+std::vector<Change> Registry::take_changes() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Change> changes;
+  while (!items_.empty() && std::holds_alternative<Change>(items_.front())) {
+    changes.push_back(std::get<Change>(items_.front()));
+    items_.pop_front();
+  }
+  return changes;
+}
+
+void Registry::leave_engine() {
+  const std::lock_guard lock(mutex_);
+  for (auto& place : places_) place.abandon();
+  items_.clear();
+  model_ = nullptr;
+}
+
+void Registry::put(Item item) {
+  items_.push_back(std::move(item));
+  changed_.notify_all();
+}
+
+void Registry::tick() {
+  wire::Head beat;
+  beat.mutable_beat();
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    for (auto& place : places_) {
+      if (place.channel) place.channel->send(message_of(beat));
+    }
+    for (const auto& [node, verdict] : heartbeats_.check(now())) {
+      if (verdict == Heartbeats::Verdict::suspected) {
+        put(Change{Change::Kind::suspected, node, "", 0});
+      } else if (at(node).channel) {
+        at(node).channel->close(
+            fmt::format("no sign of life for {:g} s", options_.heartbeats.evict));
+      }
+    }
+    changed_.wait_for(lock, std::chrono::duration<double>(options_.heartbeats.beat),
+                      [this] { return closing_; });
+  }
+}
+
+int Registry::joined() const {
+  return static_cast<int>(
+      std::count_if(places_.begin(), places_.end(), [](const Place& p) { return p.joined; }));
+}
+
+std::unique_ptr<Nodes> make_nodes(const NodesOptions& options) {
+  return std::make_unique<Registry>(options);
+}
+
+}  // namespace evener

@@ -1,0 +1,40 @@
+// The coordinator's side of a cluster: listens, gives places to nodes that join, notices who goes
+// silent, and carries tasks to nodes and their pushes back.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "evener/cluster/heartbeats.h"
+#include "evener/cluster/job.h"
+#include "evener/cluster/transport.h"
+#include "evener/runtime/workforce.h"
+
+namespace evener {
+
+struct NodesOptions {
+  std::string listen = "127.0.0.1:0";
+  Tls tls;
+  std::string token;        // that nodes must know; empty: none
+  int least = 1, most = 1;  // nodes: to begin, and places
+  Seconds patience = 60;    // to wait where there are fewer than `least`, or none
+  HeartbeatLimits heartbeats;
+  /// Asked while it waits; not 0: a signal has come.
+  std::function<int()> interrupted;
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+
+class Nodes : public Workforce {
+ public:
+  virtual int port() const = 0;
+  /// Nodes are welcome from now on. Before the engine is made.
+  virtual void offer(Job job) = 0;
+  /// What `evener status` is answered.
+  virtual void set_status(std::string json) = 0;
+};
+
+/// Listens at once. Error where it cannot.
+std::unique_ptr<Nodes> make_nodes(const NodesOptions& options);
+
+}  // namespace evener

@@ -1,0 +1,59 @@
+// A place for a node at the coordinator's: who has it, and what is under way there. Used by
+// nodes.cc.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "evener/cluster/node_model.h"
+#include "evener/cluster/transport.h"
+#include "evener/cluster/wire.h"
+#include "evener/runtime/task.h"
+
+namespace evener {
+
+class Place {
+ public:
+  explicit Place(int index) : index_(index) {}
+
+  // Who has it. With the lock of all places held.
+  std::shared_ptr<Channel> channel;  // null: nobody
+  const void* session = nullptr;     // that the channel belongs to
+  std::string name;
+  std::uint64_t generation = 0;
+  bool joined = false;  // it is ready for tasks
+
+  /// Sends a task and what its node has to know of the model.
+  void order(const Task& given, Seconds now, NodeModel& model);
+  /// What a push says of itself. Whether it is the one that is waited for; a stale or repeated one
+  /// is not.
+  bool begin_push(const wire::Push& push, NodeModel& model);
+  /// The next part of it. The arrival, when it is complete, or spoiled.
+  std::optional<Arrival> take_chunk(const wire::Chunk& chunk, const Message& message, Seconds now);
+  /// The push at hand cannot be used.
+  Arrival spoil(const std::string& why, Seconds now);
+  /// The node is gone, or the model is: nothing of the push at hand is used. The task that was
+  /// under way.
+  std::optional<Task> abandon();
+
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  Arrival arrival(Seconds now);
+  void clear_push();
+
+  int index_;
+  std::mutex mutex_;          // of what follows
+  std::optional<Task> task_;  // under way
+  NodeModel* model_ = nullptr;
+  std::uint64_t sequence_ = 0;  // of the last order
+  Seconds ordered_ = 0;
+  std::size_t pulled_bytes_ = 0;
+  wire::Push push_;
+  std::unique_ptr<PayloadReader> reader_;  // of the push that is coming in
+  std::uint64_t refused_ = 0;              // stale or repeated
+};
+
+}  // namespace evener

@@ -1,0 +1,90 @@
+// Who has which place at the coordinator's, and what the coordinator has to be told. Used by
+// nodes.cc, session.cc and node_stage.cc.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "evener/cluster/nodes.h"
+#include "evener/cluster/place.h"
+#include "evener/cluster/session.h"
+
+namespace evener {
+
+class Registry final : public Nodes {
+ public:
+  explicit Registry(const NodesOptions& options);
+  ~Registry() override;
+
+  int port() const override { return listener_->port(); }
+  void offer(Job job) override;
+  void set_status(std::string json) override {
+    const std::lock_guard lock(mutex_);
+    status_ = std::move(json);
+  }
+  std::vector<WorkerTraits> places() const override;
+  std::unique_ptr<Models> make_models(const ModelSetup& setup,
+                                      const StrategyChoice& strategy) override;
+  std::unique_ptr<Stage> make_stage() override;
+
+  // For sessions, on the transport's threads.
+  void greet(const std::shared_ptr<Session>& session);
+  void ready(Session& session, const wire::Ready& ready);
+  void push(Session& session, const wire::Push& push);
+  void chunk(Session& session, const wire::Chunk& chunk, const Message& message);
+  void answer_status(Session& session, const wire::StatusRequest& request);
+  void heard(const Session& session);
+  void gone(Session& session, const std::string& why);
+
+  // For the stage, on the coordinator's thread.
+  Seconds now() const { return clock_.elapsed(); }
+  void start(Task task);
+  std::optional<Arrival> next(Seconds until);
+  std::vector<Change> take_changes();
+  bool is_there(int node) const { return there_[static_cast<std::size_t>(node)] != 0; }
+  void leave_engine();
+
+ private:
+  using Item = std::variant<Arrival, Change>;
+
+  Place& at(int node) { return places_[static_cast<std::size_t>(node)]; }
+  void give_place(Session& session);
+  int free_place(int wanted);
+  void refuse(Session& session, const std::string& why);
+  void put(Item item);
+  void tick();
+  int joined() const;
+  /// Whether the wait has to end: a signal has come, or nobody is there for too long.
+  void check_patience(Seconds since) const;
+
+  NodesOptions options_;
+  Stopwatch clock_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Place> places_;
+  std::vector<char> there_;  // when the stage was made
+  std::deque<Item> items_;
+  Heartbeats heartbeats_;
+  std::optional<Job> job_;
+  std::uint64_t job_id_;
+  std::vector<std::shared_ptr<Session>> waiting_;  // have said hello before there was a job
+  std::map<const Session*, std::shared_ptr<Channel>> open_;
+  NodeModel* model_ = nullptr;
+  std::string status_ = "{}";
+  bool closing_ = false;
+  std::thread ticker_;
+  std::unique_ptr<Listener> listener_;  // last: its conversations use all of the above
+};
+
+/// `registry` outlives it.
+std::unique_ptr<Stage> make_node_stage(Registry& registry);
+
+}  // namespace evener

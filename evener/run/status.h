@@ -1,0 +1,14 @@
+// How a run stands, for those who ask from outside.
+#pragma once
+
+#include <string>
+
+#include "evener/run/reporter.h"
+#include "evener/runtime/engine.h"
+
+namespace evener {
+
+/// JSON; `seconds` of training so far, for shares of it.
+std::string status_json(const Engine& engine, const ProgressState& state, double seconds);
+
+}  // namespace evener
