@@ -31,6 +31,8 @@ class Models {
   // the loss summed over the task's rows.
   virtual void begin(const Task& /*task*/) {}
   virtual double compute(const Task& task) = 0;
+  /// Whether a worker makes use of Task::next. Where workers compete for rows it costs something.
+  virtual bool looks_ahead(int /*worker*/) const { return false; }
   virtual void end(const Task& /*task*/) {}
 
   // While others are at work: what workers have pushed comes into the model, or is forgotten.
@@ -81,6 +83,9 @@ class Models {
       return false;
     }
   }
+
+  /// Does a task's parts one after the other, each knowing the next; the loss summed over its rows.
+  static double step_through(Replica& replica, const Dataset* data, const Task& task);
 
   void note(std::string text) { notes_.push_back(std::move(text)); }
 

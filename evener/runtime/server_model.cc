@@ -87,12 +87,10 @@ class ServerModel final : public Models {
   }
 
   double compute(const Task& task) override {
-    Replica& replica = *at(task.worker).replica;
-    double sum = 0;
-    for (const auto& [slice, step] : task.parts) {
-      sum += replica.step({setup_.data, slice.rows}, step) * static_cast<double>(slice.rows.size());
-    }
-    return sum;
+    return step_through(*at(task.worker).replica, setup_.data, task);
+  }
+  bool looks_ahead(int worker) const override {
+    return workers_[static_cast<std::size_t>(worker)].replica->remote();
   }
 
   /// The push.
