@@ -8,7 +8,7 @@ build_packages=(
   ocl-icd-opencl-dev opencl-clhpp-headers
 )
 test_packages=(
-  librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev pocl-opencl-icd
+  librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev pocl-opencl-icd libclblast-dev
   clang-format clang-tidy clang-19 libclang-rt-19-dev python3-venv
 )
 

@@ -6,6 +6,7 @@
 
 #include "evener/device/cpu/kernels.h"
 #include "evener/device/cuda/probe.h"
+#include "evener/device/opencl/clblast.h"
 #include "evener/device/opencl/list.h"
 
 namespace evener {
@@ -22,6 +23,7 @@ std::vector<std::string> devices_here() {
     names.push_back(whole);
     if (listed.processor && listed.compute_units > 1 && !kSanitized) {
       names.push_back("card/" + whole);
+      if (!opencl::clblast_file().empty()) names.push_back("clblast/" + whole);
       names.push_back(whole + ".0");
       names.push_back(whole + ".1");
     }
@@ -50,9 +52,12 @@ std::vector<std::pair<std::string, std::string>> pairs_here() {
 }
 
 std::unique_ptr<Device> open_device(const std::string& name, std::size_t memory_limit) {
-  const bool as_card = name.starts_with("card/");
-  return make_device(as_card ? name.substr(5) : name,
-                     {.memory_limit = memory_limit, .cache_directory = "", .as_card = as_card});
+  const bool library = name.starts_with("clblast/");
+  return make_device(name.substr(name.find('/') + 1),
+                     {.memory_limit = memory_limit,
+                      .cache_directory = "",
+                      .as_card = library || name.starts_with("card/"),
+                      .products = library ? ProductsBy::library : ProductsBy::own});
 }
 
 std::string test_name(std::string device) {
