@@ -57,6 +57,9 @@ bool Products::by_library(const ProductShape& shape, const DoProduct& own, const
 }
 
 void Products::give_up(const ProductShape& shape) {
+  if (by_ == ProductsBy::library) {
+    throw DeviceError(fmt::format("{}: CLBlast failed at {}", device_, key_of(shape)));
+  }
   const std::lock_guard lock(mutex_);
   verdicts_[key_of(shape)].library = false;
   notes_.push_back(fmt::format("{}: CLBlast failed, own kernel from here on", key_of(shape)));

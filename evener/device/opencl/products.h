@@ -30,7 +30,7 @@ class Products {
   /// few times in turns (what they write is of no use), with `finish` after each.
   bool by_library(const ProductShape& shape, const DoProduct& own, const DoProduct& library,
                   const std::function<void()>& finish);
-  /// CLBlast failed at it: ours does those from here on.
+  /// CLBlast failed at it: ours does those from here on. DeviceError where nobody but CLBlast may.
   void give_up(const ProductShape& shape);
 
   /// Who does what, if that was found out since it was last asked.
