@@ -1,125 +1,93 @@
-// Every operation of every device, in turns, on one core where that can be had: a step, a
-// prediction, a copy of the model and of the rows that a batch changes.
-//   build/release/bench/devices FILE... [--devices cpu:1,opencl:0.0.0]
+// Every operation of every device, in turns, on one core where that can be had. The table of
+// operations is the one that the conformance suite checks.
+//   build/release/bench/devices [FILE...] [--devices cpu:1,opencl:0.0.0] [--benchmark_filter=step]
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <functional>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "evener/core/time.h"
+#include "tests/device/operations.h"
+#include <benchmark/benchmark.h>
+
 #include "evener/data/batches.h"
 #include "evener/data/read.h"
-#include "evener/device/device.h"
 #include "evener/device/opencl/list.h"
-#include "evener/nn/initialise.h"
 
 namespace evener {
 namespace {
 
-constexpr int kRounds = 7;
-constexpr std::size_t kBatch = 256, kSteps = 10;
-
 struct Subject {
+  std::string name;
   std::unique_ptr<Device> device;
-  std::unique_ptr<Replica> replica;
-  std::uint64_t step = 0;
-  std::map<std::string, std::vector<double>> seconds;
 };
 
-struct Work {
-  Dataset data;
-  Network network;
-  Layout layout;
-  std::vector<std::uint32_t> rows;
-  std::vector<float> values;
-
-  Batch batch(std::size_t index) const {
-    const std::size_t at = index * kBatch % (rows.size() - kBatch);
-    return {&data, std::span(rows).subspan(at, kBatch)};
+void time(benchmark::State& state, const Operation& operation, const Workload& workload,
+          Device& device) {
+  const Timed once = operation.prepare(workload, device);
+  if (!once) {
+    state.SkipWithError("the device leaves it to the host");
+    return;
   }
-};
-
-void time(Subject& subject, const std::string& what, const std::function<void()>& work) {
-  const Stopwatch watch;
-  work();
-  subject.seconds[what].push_back(watch.elapsed());
+  once();  // makes room, and compiles what it needs
+  for (auto _ : state) once();
+  const bool of_rows = operation.name.starts_with("step") || operation.name.starts_with("predict");
+  if (!of_rows) return;
+  state.counters["rows/s"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * static_cast<double>(workload.batch),
+      benchmark::Counter::kIsRate);
 }
 
-void round(Work& work, Subject& subject) {
-  Replica& replica = *subject.replica;
-  time(subject, "step", [&] {
-    for (std::size_t i = 0; i < kSteps; ++i) {
-      const NextStep next{work.batch(subject.step + 1), {subject.step + 2, 1e-3F}};
-      replica.step(work.batch(subject.step), {subject.step + 1, 1e-3F}, &next);
-      ++subject.step;
-    }
-  });
-  time(subject, "predict", [&] {
-    for (std::size_t i = 0; i < kSteps; ++i) {
-      Predictions out;
-      out.k = 5;
-      replica.predict(work.batch(i), out);
-    }
-  });
-  std::vector<std::uint32_t> touched;
-  for (const std::uint32_t row : work.batch(0).rows) {
-    const auto features = work.data.features.row(row).indices;
-    touched.insert(touched.end(), features.begin(), features.end());
-  }
-  std::sort(touched.begin(), touched.end());
-  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-  const Blocks blocks = blocks_of(work.network, work.layout, touched);
-  const auto copies = [&](const std::string& what, const std::function<void()>& copy) {
-    time(subject, what, [&] {
-      for (std::size_t i = 0; i < kSteps; ++i) copy();
-    });
-  };
-  copies("store", [&] { replica.store(0, work.values); });
-  copies("load", [&] { replica.load(0, work.values); });
-  copies("store blocks", [&] { replica.store_blocks(0, blocks, work.values); });
-  copies("load blocks", [&] { replica.load_blocks(0, blocks, work.values); });
-}
+/// After the usual lines: each device's median, and its speed against the first device's.
+class InTurns final : public benchmark::ConsoleReporter {
+ public:
+  explicit InTurns(const std::vector<Subject>& subjects)
+      : ConsoleReporter(OO_None), subjects_(subjects) {}
 
-void run(const std::string& file, const std::vector<std::string>& names) {
-  Work work;
-  work.data = read_dataset(file, {});
-  work.network.features = work.data.feature_count;
-  work.network.labels = work.data.label_count;
-  work.network.hidden = {128};
-  work.layout = layout_of(work.network);
-  work.values.resize(work.layout.size);
-  initialise(work.network, 1, work.values);
-  work.rows = shuffled_rows(work.data.rows(), 1, 0);
-  std::vector<Subject> subjects(names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    subjects[i].device = make_device(names[i]);
-    subjects[i].replica = subjects[i].device->make_replica(work.network, {});
-    subjects[i].replica->load(0, work.values);
-    round(work, subjects[i]);  // warms up
-    subjects[i].seconds.clear();
-  }
-  for (int r = 0; r < kRounds; ++r) {
-    for (auto& subject : subjects) round(work, subject);
-  }
-  std::printf("%s\n%-14s", file.c_str(), "ms, median");
-  for (const auto& name : names) std::printf("%22s", name.c_str());
-  std::printf("\n");
-  for (const char* what : {"step", "predict", "store", "load", "store blocks", "load blocks"}) {
-    std::printf("%-14s", what);
-    double first = 0;
-    for (auto& subject : subjects) {
-      auto& seconds = subject.seconds[what];
-      std::sort(seconds.begin(), seconds.end());
-      const double median = seconds[kRounds / 2] / kSteps * 1e3;
-      if (first == 0) first = median;
-      std::printf("%13.3f (%4.0f %%)", median, 100 * first / median);
+  void ReportRuns(const std::vector<Run>& runs) override {
+    std::vector<Run> medians;
+    for (const Run& run : runs) {
+      if (run.error_occurred || run.aggregate_name != "median") continue;
+      milliseconds_[run.run_name.function_name] = run.GetAdjustedRealTime();
+      medians.push_back(run);
     }
+    ConsoleReporter::ReportRuns(medians);
+  }
+
+  void print(const std::string& file, const std::vector<Operation>& table) const {
+    std::printf("\n%s\nms, median: per cent is speed against the first\n%-32s", file.c_str(), "");
+    for (const auto& subject : subjects_) std::printf("%22s", subject.name.c_str());
     std::printf("\n");
+    for (const auto& operation : table) {
+      std::string line;
+      double first = 0;
+      for (const auto& subject : subjects_) {
+        const auto at = milliseconds_.find(name_of(file, operation, subject));
+        if (at == milliseconds_.end()) {
+          line += std::string(22, ' ');
+          continue;
+        }
+        if (first == 0) first = at->second;
+        char text[32];
+        std::snprintf(text, sizeof text, "%13.3f (%4.0f %%)", at->second, 100 * first / at->second);
+        line += text;
+      }
+      if (first > 0) std::printf("%-32s%s\n", operation.name.c_str(), line.c_str());
+    }
   }
-}
+
+  static std::string name_of(const std::string& file, const Operation& operation,
+                             const Subject& subject) {
+    const std::string set = std::filesystem::path(file).parent_path().filename();
+    return set + "/" + operation.name + "/" + subject.name;
+  }
+
+ private:
+  const std::vector<Subject>& subjects_;
+  std::map<std::string, double> milliseconds_;
+};
 
 std::vector<std::string> all_devices() {
   std::vector<std::string> names{"cpu:1"};
@@ -131,25 +99,62 @@ std::vector<std::string> all_devices() {
   return names;
 }
 
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    names.push_back(list.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return names;
+}
+
+void run(const std::vector<std::string>& files, const std::vector<std::string>& names) {
+  std::vector<Subject> subjects;
+  for (const auto& name : names) subjects.push_back({name, make_device(name)});
+  const auto table = operations();
+  for (const auto& file : files) {
+    const Dataset data = read_dataset(file, {});
+    const Workload workload{&data, shuffled_rows(data.rows(), 1, 0), {128}, 256};
+    for (const auto& operation : table) {
+      for (const auto& subject : subjects) {
+        benchmark::RegisterBenchmark(
+            InTurns::name_of(file, operation, subject).c_str(),
+            [&](benchmark::State& state) { time(state, operation, workload, *subject.device); })
+            ->Unit(benchmark::kMillisecond)
+            ->UseRealTime();
+      }
+    }
+    InTurns reporter(subjects);
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+    reporter.print(file, table);
+    benchmark::ClearRegisteredBenchmarks();
+  }
+}
+
 }  // namespace
 }  // namespace evener
 
 int main(int argc, char** argv) {
+  // The machine's speed wanders: short pieces in random order, and their medians. Options that the
+  // user gives come later and win.
+  std::vector<char*> arguments{argv[0]};
+  std::vector<std::string> usual{"--benchmark_enable_random_interleaving=true",
+                                 "--benchmark_repetitions=7", "--benchmark_min_time=0.1"};
+  for (auto& option : usual) arguments.push_back(option.data());
+  arguments.insert(arguments.end(), argv + 1, argv + argc);
+  int count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  benchmark::Initialize(&count, arguments.data());
   std::vector<std::string> files, names = evener::all_devices();
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--devices") == 0 && i + 1 < argc) {
-      names.clear();
-      std::string list = argv[++i];
-      for (std::size_t at = 0; at <= list.size();) {
-        const std::size_t comma = std::min(list.find(',', at), list.size());
-        names.push_back(list.substr(at, comma - at));
-        at = comma + 1;
-      }
+  for (int i = 1; i < count; ++i) {
+    const char* argument = arguments[static_cast<std::size_t>(i)];
+    if (std::strcmp(argument, "--devices") == 0 && i + 1 < count) {
+      names = evener::split(arguments[static_cast<std::size_t>(++i)]);
     } else {
-      files.emplace_back(argv[i]);
+      files.emplace_back(argument);
     }
   }
   if (files.empty()) files.emplace_back(EVENER_SOURCE_DIR "/../shared/data/eurlex4k/train.txt.xz");
-  std::printf("per cent: speed against the first\n");
-  for (const auto& file : files) evener::run(file, names);
+  evener::run(files, names);
 }

@@ -9,7 +9,7 @@ build_packages=(
   libgrpc++-dev libprotobuf-dev protobuf-compiler libssl-dev
 )
 test_packages=(
-  librapidcheck-dev libgtest-dev libgmock-dev pocl-opencl-icd
+  librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev pocl-opencl-icd libclblast-dev
   clang-format clang-tidy clang-19 libclang-rt-19-dev python3-venv
 )
 

@@ -155,10 +155,10 @@ class Visit {
   }
 
   void do_order() {
-    std::vector<Part> parts;
+    Task task;
     for (const auto& step : order_.steps()) {
       const std::span rows(step.rows().data(), static_cast<std::size_t>(step.rows_size()));
-      parts.push_back({{rows, rows.size(), 0}, {step.number(), step.learning_rate()}});
+      task.parts.push_back({{rows, rows.size(), 0}, {step.number(), step.learning_rate()}});
     }
     wire::Head head;
     wire::Push& push = *head.mutable_push();
@@ -167,9 +167,9 @@ class Visit {
     try {
       const Stopwatch watch;
       memory_.work.replica->take({reader_->header().whole, order_.applied(), reader_->rows()},
-                                 parts);
+                                 task);
       reader_.reset();
-      push.set_loss_sum(memory_.work.replica->train(parts));
+      push.set_loss_sum(memory_.work.replica->train(task));
       if (options_.speed < 1) {  // emulated slowness: the rest of the time is slept
         const Seconds rest = watch.elapsed() * (1 / options_.speed - 1);
         std::this_thread::sleep_for(std::chrono::duration<Seconds>(rest));

@@ -106,6 +106,9 @@ class Device {
   virtual std::size_t most_rows(const Network& /*network*/, const Training& /*training*/) const {
     return 0;
   }
+
+  /// What the user should know of what it found out since this was last asked. Any thread may ask.
+  virtual std::vector<std::string> take_notes() { return {}; }
 };
 
 /// One update, as nn/training.h defines it, with a gradient that was summed elsewhere (rule
@@ -115,11 +118,15 @@ void apply_gradient(const Network& network, const Training& training, const Step
                     std::span<FloatBuffer> vectors, std::span<float> gradient,
                     std::span<const std::uint32_t> features);
 
+/// Of an OpenCL card: who multiplies the matrices of dense layers. CLBlast is the library.
+enum class ProductsBy { fastest, own, library };
+
 struct DeviceOptions {
   std::size_t memory_limit = 0;  // bytes of a device's own memory that may be used; 0: all of it
   std::string cache_directory;   // for compiled kernels; empty: none are kept
   /// For tests where there is no card: an OpenCL processor gets a card's layouts and tiles.
   bool as_card = false;
+  ProductsBy products = ProductsBy::fastest;  // own and library: for tests
 };
 
 /// "cpu" (all cores), "cpu:T", "opencl:P.D", "opencl:P.D.S", "cuda:N". UsageError names what is

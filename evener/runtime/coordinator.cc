@@ -55,9 +55,9 @@ bool Coordinator::run_epoch(Position& position,
       }
     }
     tell(EpochEnded{});
-  } while (rows_->has_returned());
+  } while (rows_->has_behind());
   for (auto& books : books_) books.unmerged.clear();
-  if (rows_->has_returned() || (!pausing_ && !rows_->exhausted())) {
+  if (rows_->has_behind() || (!pausing_ && !rows_->exhausted())) {
     throw Error("the strategy left rows of the epoch untrained");
   }
   position.next_row = rows_->next_row();
@@ -110,6 +110,7 @@ void Coordinator::tell(const Event& event) {
     const Event next = std::move(events_.front());
     events_.pop();
     for (const Decision& decision : policy_.on(next)) act(decision);
+    start_foreseen();
   }
   telling_ = false;
 }
@@ -170,8 +171,9 @@ void Coordinator::reject(int worker) {
   books.unmerged_loss = 0;
 }
 
-std::optional<Slice> Coordinator::cut(std::size_t rows) {
-  return pausing_ ? rows_->cut_returned() : rows_->cut(rows);
+std::optional<Slice> Coordinator::cut(const Assign& decision) {
+  return pausing_ ? rows_->cut_behind(decision.worker, decision.rows)
+                  : rows_->cut(decision.worker, decision.rows);
 }
 
 Step Coordinator::next_step(const Assign& decision) {
@@ -204,7 +206,7 @@ void Coordinator::assign(const Assign& decision) {
   task.work = decision.work;
   for (int i = 0; i < decision.parts; ++i) {
     const Step step = next_step(decision);
-    const auto slice = cut(decision.rows);
+    const auto slice = cut(decision);
     if (!slice) break;
     ++steps_assigned_;
     ++books_[static_cast<std::size_t>(decision.worker)].steps;
@@ -215,13 +217,29 @@ void Coordinator::assign(const Assign& decision) {
   if (task.work == Work::gradient && gradient_step_.number != task.parts.front().step.number) {
     gradient_step_ = task.parts.front().step;
   }
-  if (workers_.size() == 1 && !pausing_) {
-    if (const auto slice = rows_->peek(decision.rows)) task.next = {*slice, next_step(decision)};
-  }
   task.version = version_;
   task.assigned = stage_.now();
   ++under_way_;
-  stage_.start(std::move(task));
+  const bool alone = workers_.size() == 1;
+  if (!pausing_ && (alone || models_.looks_ahead(decision.worker))) {
+    foreseen_.push_back({decision, std::move(task)});
+  } else {
+    stage_.start(std::move(task));
+  }
+}
+
+/// After all batches that were asked for together, so that rounds are the same rows as ever.
+void Coordinator::start_foreseen() {
+  for (auto& [decision, task] : foreseen_) {
+    const auto slice = workers_.size() == 1 ? rows_->peek(decision.rows)
+                                            : rows_->set_aside(decision.worker, decision.rows);
+    if (slice) {
+      const std::uint64_t number = task.parts.back().step.number + 1;
+      task.next = Part{*slice, {number, next_step(decision).learning_rate}};
+    }
+    stage_.start(std::move(task));
+  }
+  foreseen_.clear();
 }
 
 void Coordinator::settle(Arrival arrival) {
@@ -285,6 +303,7 @@ void Coordinator::drop(int worker, const std::string& why, std::span<const Part>
     rows_->give_back(slice, most);
     nominal += slice.nominal;
   };
+  if (rows_) rows_->release(worker);
   for (const auto& part : parts) give_back(part.slice);
   for (const auto& slice : books.unmerged) give_back(slice);
   if (position_ != nullptr) position_->loss_sum -= books.unmerged_loss;

@@ -45,6 +45,7 @@ class Coordinator {
   void tell(const Event& event);
   void act(const Decision& decision);
   void assign(const Assign& decision);
+  void start_foreseen();
   void absorb(const Absorb& decision);
   void reject(int worker);
   void join(int worker);
@@ -56,7 +57,7 @@ class Coordinator {
   void drop(int worker, const std::string& why, std::span<const Part> parts);
   /// After something was done to the models: those whose device failed meanwhile.
   void drop_failures();
-  std::optional<Slice> cut(std::size_t rows);
+  std::optional<Slice> cut(const Assign& decision);
   Step next_step(const Assign& decision);
 
   const EpochPlan& plan_;
@@ -71,6 +72,11 @@ class Coordinator {
   std::function<bool(const StepReport&)> after_step_;
   std::queue<Event> events_;  // that decisions gave rise to
   bool telling_ = false;
+  struct Foreseen {
+    Assign decision;
+    Task task;
+  };
+  std::vector<Foreseen> foreseen_;  // about to start, and to be told what comes after
   bool pausing_ = false;
   std::size_t under_way_ = 0;
   int present_;

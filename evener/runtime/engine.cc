@@ -105,6 +105,14 @@ Engine::Engine(EngineSetup setup)
       timeline_(names_of(workers_)),
       coordinator_(setup_.plan, *policy_, *models_, *stage_, workers_, timeline_) {}
 
+std::vector<std::string> Engine::take_notes() {
+  std::vector<std::string> notes = coordinator_.take_notes();
+  for (const auto& device : setup_.devices) {
+    for (auto& note : device->take_notes()) notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
 std::string Engine::device_names() const {
   return fmt::format("{}", fmt::join(timeline_.names(), " + "));
 }

@@ -49,7 +49,8 @@ class Engine {
     return coordinator_.run_epoch(position, after_step);
   }
   std::vector<std::string> take_losses() { return coordinator_.take_losses(); }
-  std::vector<std::string> take_notes() { return coordinator_.take_notes(); }
+  /// What the policy and the devices have to say to people; cleared by this.
+  std::vector<std::string> take_notes();
   /// As Policy's.
   std::string undecided() const { return policy_->undecided(); }
 

@@ -13,26 +13,76 @@ EpochRows::EpochRows(const EpochPlan& plan, std::uint64_t epoch, std::size_t nex
   }
 }
 
-std::optional<Slice> EpochRows::cut_returned() {
-  if (returned_.empty()) return std::nullopt;
-  const Slice slice = returned_.front();
-  returned_.pop_front();
-  return slice;
+Slice EpochRows::front(std::span<const std::uint32_t> rows, std::size_t size) const {
+  const std::size_t count = next_batch(*plan_.data, rows, 0, size, plan_.balance);
+  return {rows.first(count), count == rows.size() ? std::min(size, count) : size, false};
 }
 
 std::optional<Slice> EpochRows::peek(std::size_t size) const {
   if (!returned_.empty()) return returned_.front();
-  if (next_ == order_.size()) return std::nullopt;
-  const std::size_t count = next_batch(*plan_.data, order_, next_, size, plan_.balance);
-  const bool last = next_ + count == order_.size();
-  return Slice{std::span(order_).subspan(next_, count), last ? std::min(size, count) : size, false};
+  if (ahead().empty()) return std::nullopt;
+  return front(ahead(), size);
 }
 
-std::optional<Slice> EpochRows::cut(std::size_t size) {
-  if (auto slice = cut_returned()) return slice;
-  const auto slice = peek(size);
-  if (slice) next_ += slice->rows.size();
+std::optional<Slice> EpochRows::cut(int worker, std::size_t size, bool further) {
+  if (!returned_.empty()) {
+    const Slice slice = returned_.front();
+    returned_.pop_front();
+    return slice;
+  }
+  const auto own = std::find_if(aside_.begin(), aside_.end(),
+                                [&](const Aside& aside) { return aside.worker == worker; });
+  if (own != aside_.end()) {
+    const Aside aside = *own;
+    aside_.erase(own);
+    if (aside.size == size) return aside.slice;
+    loosen(aside);
+  }
+  const bool nothing_else = !further || ahead().empty();
+  if (nothing_else && loose_.empty()) {
+    for (const Aside& aside : aside_) loosen(aside);
+    aside_.clear();
+  }
+  // Loose rows make whole batches, but for the last.
+  if (!loose_.empty() && (nothing_else || loose_.size() >= size)) return cut_loose(size);
+  if (nothing_else) return std::nullopt;
+  const Slice slice = front(ahead(), size);
+  next_ += slice.rows.size();
   return slice;
+}
+
+std::optional<Slice> EpochRows::set_aside(int worker, std::size_t size) {
+  if (!returned_.empty() || ahead().empty()) return std::nullopt;
+  release(worker);
+  const Slice slice = front(ahead(), size);
+  aside_.push_back({worker, size, slice});
+  next_ += slice.rows.size();
+  return slice;
+}
+
+void EpochRows::release(int worker) {
+  std::erase_if(aside_, [&](const Aside& aside) {
+    if (aside.worker == worker) loosen(aside);
+    return aside.worker == worker;
+  });
+}
+
+Slice EpochRows::cut_loose(std::size_t size) {
+  Slice slice = front(loose_, size);
+  gathered_.emplace_back(slice.rows.begin(), slice.rows.end());
+  slice.rows = gathered_.back();
+  loose_.erase(loose_.begin(), loose_.begin() + static_cast<std::ptrdiff_t>(slice.rows.size()));
+  return slice;
+}
+
+void EpochRows::loosen(const Aside& aside) {
+  loose_.insert(loose_.end(), aside.slice.rows.begin(), aside.slice.rows.end());
+}
+
+std::size_t EpochRows::waiting() const {
+  std::size_t rows = loose_.size();
+  for (const Aside& aside : aside_) rows += aside.slice.rows.size();
+  return rows;
 }
 
 void EpochRows::give_back(const Slice& slice, int most) {

@@ -45,13 +45,14 @@ class GradientModel final : public Models {
 
   double compute(const Task& task) override {
     GradientWorker& worker = workers_[static_cast<std::size_t>(task.worker)];
-    double sum = 0;
-    for (const auto& [slice, step] : task.parts) {
-      sum += worker.replica->step({setup_.data, slice.rows}, step) *
-             static_cast<double>(slice.rows.size());
-      if (setup_.network.sparse_input()) worker.touched.add_features(*setup_.data, slice.rows);
+    const double sum = step_through(*worker.replica, setup_.data, task);
+    for (const auto& part : task.parts) {
+      if (setup_.network.sparse_input()) worker.touched.add_features(*setup_.data, part.slice.rows);
     }
     return sum;
+  }
+  bool looks_ahead(int worker) const override {
+    return workers_[static_cast<std::size_t>(worker)].replica->remote();
   }
 
   void apply(const Apply& decision, const Step& step) override {

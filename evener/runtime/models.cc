@@ -18,6 +18,21 @@ void Models::apply(const Apply& /*decision*/, const Step& /*step*/) {
   assert(!"this model has no gradients to apply");
 }
 
+double step_through(Replica& replica, const Dataset* data, const Task& task) {
+  double sum = 0;
+  for (std::size_t i = 0; i < task.parts.size(); ++i) {
+    const auto& [slice, step] = task.parts[i];
+    const Part* next = i + 1 < task.parts.size() ? &task.parts[i + 1]
+                       : task.next               ? &*task.next
+                                                 : nullptr;
+    NextStep after;
+    if (next != nullptr) after = {{data, next->slice.rows}, next->step};
+    sum += replica.step({data, slice.rows}, step, next != nullptr ? &after : nullptr) *
+           static_cast<double>(slice.rows.size());
+  }
+  return sum;
+}
+
 std::vector<double> Models::shares_of_present(std::vector<double> weights,
                                               const std::vector<FloatBuffer>& given) {
   const double before = std::accumulate(weights.begin(), weights.end(), 0.0);

@@ -31,6 +31,8 @@ class Models {
   // the loss summed over the task's rows.
   virtual void begin(const Task& /*task*/) {}
   virtual double compute(const Task& task) = 0;
+  /// Whether a worker makes use of Task::next. Where workers compete for rows it costs something.
+  virtual bool looks_ahead(int /*worker*/) const { return false; }
   virtual void end(const Task& /*task*/) {}
 
   // While others are at work: what workers have pushed comes into the model, or is forgotten.
@@ -110,6 +112,9 @@ std::unique_ptr<Models> make_replica_models(const ModelSetup& setup);
 std::unique_ptr<Models> make_gradient_model(const ModelSetup& setup);
 std::unique_ptr<Models> make_server_model(const ModelSetup& setup,
                                           const Compression& compression = {});
+
+/// Does a task's parts one after the other, each knowing the next; the loss summed over its rows.
+double step_through(Replica& replica, const Dataset* data, const Task& task);
 
 /// Of pushes, as the strategy's options say.
 Compression compression_of(const StrategyChoice& strategy);

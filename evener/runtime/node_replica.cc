@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "evener/runtime/models.h"
+
 namespace evener {
 
 NodeReplica::NodeReplica(std::unique_ptr<Replica> replica, const Network& network,
@@ -18,7 +20,7 @@ NodeReplica::NodeReplica(std::unique_ptr<Replica> replica, const Network& networ
       owed_next_(compression.active() ? layout_.size : 0),
       owed_rows_(network.sparse_input() ? network.features : 0) {}
 
-void NodeReplica::take(const Pull& pull, std::span<const Part> parts) {
+void NodeReplica::take(const Pull& pull, const Task& task) {
   if (compression_.active() && pull.applied) settle();
   if (pull.whole) {
     replica_->load(0, pulled_.span());
@@ -27,16 +29,12 @@ void NodeReplica::take(const Pull& pull, std::span<const Part> parts) {
   }
   changed_.clear();
   if (!network_.sparse_input()) return;
-  for (const auto& part : parts) changed_.add_features(data_, part.slice.rows);
+  for (const auto& part : task.parts) changed_.add_features(data_, part.slice.rows);
   changed_.add(owed_rows_);
 }
 
-double NodeReplica::train(std::span<const Part> parts) {
-  double sum = 0;
-  for (const auto& [slice, step] : parts) {
-    sum += replica_->step({&data_, slice.rows}, step) * static_cast<double>(slice.rows.size());
-  }
-  return sum;
+double NodeReplica::train(const Task& task) {
+  return step_through(*replica_, &data_, task);
 }
 
 void NodeReplica::difference(std::span<float> push) {

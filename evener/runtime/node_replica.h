@@ -23,15 +23,16 @@ class NodeReplica {
   /// The model as it was last pulled: what a pull brings is written there, then told by `take`.
   std::span<float> pulled() { return pulled_.span(); }
   /// The device gets it, and the rows that these steps will change are worked out.
-  void take(const Pull& pull, std::span<const Part> parts);
+  void take(const Pull& pull, const Task& task);
   /// The loss summed over the rows.
-  double train(std::span<const Part> parts);
+  double train(const Task& task);
   /// What changed, into a vector of the model's size, at the places of changed() and of the dense
   /// part; what compression leaves of it.
   void difference(std::span<float> push);
 
   const std::vector<std::uint32_t>& changed() const { return changed_.rows(); }
   Replica& device() { return *replica_; }
+  bool remote() const { return replica_->remote(); }
 
  private:
   void settle();

@@ -46,13 +46,14 @@ class ReplicaModels final : public Models {
   double compute(const Task& task) override {
     ReplicaWorker& worker = workers_[static_cast<std::size_t>(task.worker)];
     worker.current = false;
-    double sum = 0;
-    for (const auto& [slice, step] : task.parts) {
-      sum +=
-          worker.replica->step({data_, slice.rows}, step) * static_cast<double>(slice.rows.size());
-      if (sparse_) worker.changed.add_features(*data_, slice.rows);
+    const double sum = step_through(*worker.replica, data_, task);
+    for (const auto& part : task.parts) {
+      if (sparse_) worker.changed.add_features(*data_, part.slice.rows);
     }
     return sum;
+  }
+  bool looks_ahead(int worker) const override {
+    return workers_[static_cast<std::size_t>(worker)].replica->remote();
   }
 
   void merge(const Merge& decision) override {

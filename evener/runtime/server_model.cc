@@ -42,10 +42,13 @@ class ServerModel final : public Models {
         for_blocks(store_.blocks(pull.rows), size_, copy);
       }
       worker.pulled_rows = pull.whole ? store_.feature_rows() : pull.rows.size();
-      worker.node.take(pull, task.parts);
+      worker.node.take(pull, task);
     });
   }
-  double compute(const Task& task) override { return at(task.worker).node.train(task.parts); }
+  double compute(const Task& task) override { return at(task.worker).node.train(task); }
+  bool looks_ahead(int worker) const override {
+    return workers_[static_cast<std::size_t>(worker)].node.remote();
+  }
   /// The push.
   void end(const Task& task) override {
     NodeReplica& node = at(task.worker).node;

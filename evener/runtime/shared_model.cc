@@ -64,23 +64,22 @@ class SharedModel final : public Models {
 
   double compute(const Task& task) override {
     SharedWorker& worker = worker_of(task);
+    if (task.work == Work::copied) return step_through(*worker.copy, data_, task);
     std::vector<double> sums(task.parts.size());
-    const auto step = [&](Replica& replica, std::size_t i) {
-      const auto& [slice, at] = task.parts[i];
-      sums[i] = replica.step({data_, slice.rows}, at) * static_cast<double>(slice.rows.size());
-    };
-    if (task.work == Work::copied) {
-      for (std::size_t i = 0; i < task.parts.size(); ++i) step(*worker.copy, i);
-    } else {
-      const std::size_t threads = worker.in_place.size();
-      worker.team->run([&](int member) {
-        const auto first = static_cast<std::size_t>(member);
-        for (std::size_t i = first; i < task.parts.size(); i += threads) {
-          step(*worker.in_place[first], i);
-        }
-      });
-    }
+    const std::size_t threads = worker.in_place.size();
+    worker.team->run([&](int member) {
+      const auto first = static_cast<std::size_t>(member);
+      for (std::size_t i = first; i < task.parts.size(); i += threads) {
+        const auto& [slice, step] = task.parts[i];
+        sums[i] = worker.in_place[first]->step({data_, slice.rows}, step) *
+                  static_cast<double>(slice.rows.size());
+      }
+    });
     return std::accumulate(sums.begin(), sums.end(), 0.0);
+  }
+  bool looks_ahead(int worker) const override {
+    const auto& copy = workers_[static_cast<std::size_t>(worker)].copy;
+    return copy && copy->remote();
   }
 
   void end(const Task& task) override {

@@ -14,20 +14,7 @@ class SingleModel final : public Models {
         replica_(setup.devices.front()->make_replica(setup.network, setup.training)),
         bytes_(layout_of(setup.network).size * sizeof(float)) {}
 
-  double compute(const Task& task) override {
-    double sum = 0;
-    for (std::size_t i = 0; i < task.parts.size(); ++i) {
-      const auto& [slice, step] = task.parts[i];
-      const Part* next = i + 1 < task.parts.size() ? &task.parts[i + 1]
-                         : task.next               ? &*task.next
-                                                   : nullptr;
-      NextStep after;
-      if (next != nullptr) after = {{data_, next->slice.rows}, next->step};
-      sum += replica_->step({data_, slice.rows}, step, next != nullptr ? &after : nullptr) *
-             static_cast<double>(slice.rows.size());
-    }
-    return sum;
-  }
+  double compute(const Task& task) override { return step_through(*replica_, data_, task); }
   Evaluator evaluator() override { return {replica_.get(), 0}; }
   FloatBuffer take(int vector) override { return replica_->take(vector); }
   void give(int vector, FloatBuffer values) override { replica_->give(vector, std::move(values)); }

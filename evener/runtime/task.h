@@ -24,7 +24,7 @@ struct Task {
   int worker = 0;
   Work work = Work::local;
   std::vector<Part> parts;    // done side by side; of a push, one after the other
-  std::optional<Part> next;   // what the worker will be asked after these, where that is certain
+  std::optional<Part> next;   // what the worker will most likely be asked after these
   std::uint64_t version = 0;  // of the shared model when it was assigned
   Seconds assigned = 0;
 

@@ -25,6 +25,7 @@ class CoordinatorTest : public testing::Test {
     setup.batch = batch;
     logs_ = std::vector<FakeLog>(static_cast<std::size_t>(workers));
     for (auto& log : logs_) {
+      log.remote = remote_;
       setup.devices.push_back(
           std::make_unique<FakeDevice>("card " + std::to_string(&log - logs_.data()), log));
     }
@@ -56,6 +57,7 @@ class CoordinatorTest : public testing::Test {
 
   Dataset data_ = small_data(10);
   EpochPlan plan_;
+  bool remote_ = false;  // devices have memory of their own
   std::vector<FakeLog> logs_;
   std::unique_ptr<Engine> engine_;
   Position position_;
@@ -161,6 +163,59 @@ TEST_F(CoordinatorTest, EveryStrategyTrainsEveryRowOnceOverSeveralWorkers) {
     position_ = {};
     EXPECT_TRUE(several.run_epoch(position_, go_on)) << strategy;
     EXPECT_EQ(rows_trained(), all_rows()) << strategy;
+  }
+}
+
+// So that a card can fetch the next batch while it works on this one.
+TEST_F(CoordinatorTest, ADeviceWithMemoryOfItsOwnIsToldItsNextStep) {
+  data_ = small_data(800);
+  remote_ = true;
+  for (const int workers : {1, 2, 3}) {
+    for (const char* strategy :
+         {"elastic", "sma", "sync", "hogbatch:accelerator-batch=8", "asp", "bsp"}) {
+      Engine& several = engine(strategy, workers, 8);
+      position_ = {};
+      EXPECT_TRUE(several.run_epoch(position_, go_on)) << strategy;
+      EXPECT_EQ(rows_trained(), all_rows()) << strategy;
+      for (const auto& log : logs_) {
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i + 1 < log.batches.size(); ++i) {
+          const bool right = log.hints[i].rows == log.batches[i + 1] &&
+                             log.hints[i].number == log.steps[i + 1].number;
+          if (!right) ++wrong;
+        }
+        // At the epoch's end others may take what was set aside.
+        EXPECT_LE(wrong, 2U) << strategy << " of " << log.batches.size() << " by " << workers;
+      }
+    }
+  }
+}
+
+TEST_F(CoordinatorTest, OtherDevicesCompeteForTheNextRows) {
+  data_ = small_data(100);
+  engine("elastic", 2).run_epoch(position_, go_on);
+  for (const auto& log : logs_) {
+    for (const auto& hint : log.hints) EXPECT_TRUE(hint.rows.empty());
+  }
+}
+
+TEST_F(CoordinatorTest, RowsSetAsideSurviveSizesPausesAndFailures) {
+  data_ = small_data(500);
+  remote_ = true;
+  for (const char* strategy : {"adaptive-sgd:mega-batch=4:gamma=0", "elastic", "sync", "asp",
+                               "adaptive-hogbatch:accelerator-batch=16:accelerator-min=2"}) {
+    Engine& several = engine(strategy, 3, 16);
+    logs_[2].fails_after = 5;
+    position_ = {};
+    int reports = 0;
+    const auto pause_often = [&](const StepReport&) { return ++reports % 7 != 0; };
+    for (int runs = 0; !several.run_epoch(position_, pause_often); ++runs) {
+      ASSERT_LT(runs, 200) << strategy;
+    }
+    EXPECT_EQ(position_.next_row, 500U) << strategy;
+    auto rows = rows_trained();  // some twice: lost with the device before a merge
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    EXPECT_EQ(rows, all_rows()) << strategy;
   }
 }
 

@@ -19,7 +19,13 @@ struct FakeLog {
   std::mutex mutex;
   std::vector<std::vector<std::uint32_t>> batches;
   std::vector<Step> steps;
-  std::uint64_t bad_step = 0;                                             // its loss is infinite
+  struct Hint {
+    std::vector<std::uint32_t> rows;  // empty: none was given
+    std::uint64_t number = 0;
+  };
+  std::vector<Hint> hints;     // with each step
+  bool remote = false;         // as of a device with memory of its own
+  std::uint64_t bad_step = 0;  // its loss is infinite
   std::uint64_t fails_after = std::numeric_limits<std::uint64_t>::max();  // steps that succeed
 };
 
@@ -28,17 +34,22 @@ class FakeReplica final : public Replica {
  public:
   FakeReplica(const Network& network, FakeLog& log) : log_(log), values_(layout_of(network).size) {}
 
-  double step(const Batch& batch, const Step& step, const NextStep* /*next*/) override {
+  double step(const Batch& batch, const Step& step, const NextStep* next) override {
     const std::lock_guard lock(log_.mutex);
     if (log_.steps.size() >= log_.fails_after) throw std::runtime_error("the card fell off");
     log_.batches.emplace_back(batch.rows.begin(), batch.rows.end());
     log_.steps.push_back(step);
+    log_.hints.emplace_back();
+    if (next != nullptr) {
+      log_.hints.back() = {{next->batch.rows.begin(), next->batch.rows.end()}, next->step.number};
+    }
     for (float& value : values_.span()) value += 1;
     return step.number == log_.bad_step ? std::numeric_limits<double>::infinity()
                                         : static_cast<double>(batch.rows.front());
   }
   void predict(const Batch&, Predictions&) override {}
   int vectors() const override { return 1; }
+  bool remote() const override { return log_.remote; }
   FloatBuffer take(int) override { return std::move(values_); }
   void give(int, FloatBuffer values) override { values_ = std::move(values); }
 

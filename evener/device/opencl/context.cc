@@ -85,6 +85,12 @@ MemoryLimits limits_of(const Context& context) {
           context.kind == Kind::processor ? kProcessorChunk : kAcceleratorChunk, 0};
 }
 
+std::string identity_of(const Context& context) {
+  const cl::Device& device = context.device;
+  return fmt::format("{}\n{}\n{}", device.getInfo<CL_DEVICE_NAME>(),
+                     device.getInfo<CL_DEVICE_VERSION>(), device.getInfo<CL_DRIVER_VERSION>());
+}
+
 void fail(const std::string& device, const std::string& what, const cl::Error& error) {
   throw DeviceError(fmt::format("{}: {}: {} ({} from {})", device, what, name_of(error.err()),
                                 error.err(), error.what()));

@@ -22,6 +22,8 @@ struct Place {
 /// neighbouring addresses.
 enum class Kind { processor, accelerator };
 
+class Products;
+
 struct Context {
   cl::Context context;  // the parts of a device share one
   cl::Device device;
@@ -30,13 +32,17 @@ struct Context {
   unsigned compute_units = 1;
   std::size_t memory = 0;  // bytes that may be used
   std::size_t most_at_once = 0;
-  std::string name;  // as in --devices
+  std::string name;                    // as in --devices
+  std::shared_ptr<Products> products;  // null: all by our own kernels
 };
 
 /// Opens it; UsageError where there is no such device, with what there is.
 std::shared_ptr<Context> open(const Place& place, const DeviceOptions& options);
 
 MemoryLimits limits_of(const Context& context);
+
+/// Device and driver: what compiled and measured things depend on.
+std::string identity_of(const Context& context);
 
 /// DeviceError: what was being done, and OpenCL's error code in words.
 [[noreturn]] void fail(const std::string& device, const std::string& what, const cl::Error& error);

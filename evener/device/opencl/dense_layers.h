@@ -1,6 +1,7 @@
 // The three products of dense layers, and the update that follows the third.
 #pragma once
 
+#include "evener/device/opencl/clblast.h"
 #include "evener/device/opencl/session.h"
 
 namespace evener::opencl {
@@ -22,6 +23,11 @@ class DenseLayers {
               const cl::Buffer& gradient, cl_uint2 from, const Activity& in, const Rule& rule);
 
  private:
+  /// out = gemm by whoever is faster: own(out), or library(out) and then CLBlast.
+  template <class Own, class Library>
+  void product(const char* name, const Gemm& gemm, const cl::Buffer& out, Own own, Library library);
+  bool has_room_for(const Gemm& gemm) const;
+
   Session& session_;
   cl::Buffer bias_, pieces_, clips_;  // of the units at hand: bias gradient, norms, factors
 };

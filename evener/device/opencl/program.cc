@@ -32,9 +32,7 @@ std::string options_of(const Tiling& t) {
 /// Binaries depend on the source, the options, the device and its driver, and on nothing else.
 std::string cache_file(const Context& context, const std::string& source,
                        const std::string& options, const std::string& directory) {
-  const std::string key = fmt::format(
-      "{}\n{}\n{}\n{}\n{}", source, options, context.device.getInfo<CL_DEVICE_NAME>(),
-      context.device.getInfo<CL_DEVICE_VERSION>(), context.device.getInfo<CL_DRIVER_VERSION>());
+  const std::string key = fmt::format("{}\n{}\n{}", source, options, identity_of(context));
   return fmt::format("{}/kernels-{:016x}.clbin", directory, XXH3_64bits(key.data(), key.size()));
 }
 

@@ -44,6 +44,18 @@ KERNEL void forward(global const float* weight, ulong weights, ulong biases, uin
   }
 }
 
+// out(unit, s) = bias[unit]: what a product from a library is added to.
+KERNEL void fill_biases(global const float* weight, ulong biases, uint units, uint groups,
+                        global float* out, uint2 to) {
+  for EACH (unit, 1, units) {
+    for EACH (group, 0, groups) {
+      for (uint v = 0; v < NV; ++v) {
+        PUT(out + group * to.x + unit * to.y + v * VEC) = (vec)(weight[biases + unit]);
+      }
+    }
+  }
+}
+
 // error(k, s) += sum_unit weight[unit][k] * gradient(unit, s), or = where `anew`. Units are taken
 // in blocks so that a block of weights and of gradients stays in a processor's cache.
 KERNEL void backward(global const float* weight, ulong weights, uint width, uint units,

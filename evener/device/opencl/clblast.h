@@ -1,0 +1,32 @@
+// CLBlast's product of two matrices, if the library is installed: found at run time, so that nobody
+// needs it to build or to run.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "evener/device/opencl/cl.h"
+
+namespace evener::opencl {
+
+/// Rows of floats, `stride` floats apart, from `offset` on.
+struct Matrix {
+  cl_mem buffer = nullptr;
+  std::size_t offset = 0, stride = 0;
+};
+
+/// c = a b + keep c, where c is m x n and a is m x k, or k x m if it is transposed.
+struct Gemm {
+  std::size_t m = 0, n = 0, k = 0;
+  Matrix a, b, c;
+  bool transposed = false;
+  float keep = 0;
+};
+
+/// The file that it was loaded from, which has its version; empty: it is not installed.
+std::string clblast_file();
+
+/// Puts it on the queue; false where CLBlast will not do it or is not there.
+bool clblast_gemm(const Gemm& gemm, const cl::CommandQueue& queue);
+
+}  // namespace evener::opencl

@@ -1,0 +1,29 @@
+// Which devices this machine has to test, by names that make_device() and its options stand behind.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "evener/device/device.h"
+
+namespace evener {
+
+/// Every device of this machine: the CPU with each of its instruction sets ("cpu/AVX2"), every
+/// OpenCL device as a whole, two parts of it, and a processor with the layouts that cards get
+/// ("card/opencl:0.0"), the same with CLBlast's products ("clblast/opencl:0.0"), and every CUDA
+/// card.
+std::vector<std::string> devices_here();
+/// Those with memory of their own.
+std::vector<std::string> accelerators_here();
+/// Pairs that merge without the host.
+std::vector<std::pair<std::string, std::string>> pairs_here();
+
+/// One of the above that is not "cpu/...", which is a matter of the whole program.
+std::unique_ptr<Device> open_device(const std::string& name, std::size_t memory_limit = 0);
+
+/// As a part of a test's name.
+std::string test_name(std::string device);
+
+}  // namespace evener
