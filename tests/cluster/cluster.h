@@ -1,0 +1,147 @@
+// A cluster in one process: a real coordinator, real connections, workers on threads.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "tests/runtime/fakes.h"
+#include <fmt/format.h>
+
+#include "evener/cluster/nodes.h"
+#include "evener/cluster/worker.h"
+#include "evener/nn/initialise.h"
+
+namespace evener {
+
+struct ClusterSetting {
+  std::string strategy = "bsp";
+  int workers = 2;
+  Optimizer optimizer = Optimizer::sgd;
+  std::uint32_t epochs = 2;
+};
+
+inline Network test_network(const Dataset& data) {
+  Network network;
+  network.features = data.feature_count;
+  network.labels = data.label_count;
+  network.hidden = {8};
+  return network;
+}
+
+inline EngineSetup engine_setup_of(const Dataset& data, const ClusterSetting& setting) {
+  EngineSetup setup;
+  setup.network = test_network(data);
+  setup.training.optimizer = setting.optimizer;
+  setup.plan.data = &data;
+  setup.plan.schedule.learning_rate = setting.optimizer == Optimizer::adam ? 0.01F : 0.3F;
+  setup.strategy = parse_strategy(setting.strategy);
+  setup.batch = 32;
+  return setup;
+}
+
+struct ClusterResult {
+  std::vector<float> parameters;
+  std::vector<WorkerTotals> workers;
+  std::vector<std::string> notes, losses;
+  std::size_t steps = 0;
+};
+
+/// `each_step` is called after every step with their number.
+template <class F>
+ClusterResult train_engine(EngineSetup setup, const ClusterSetting& setting, F each_step) {
+  const Network network = setup.network;
+  Engine engine(std::move(setup));
+  FloatBuffer start(layout_of(network).size);
+  initialise(network, 5, start.span());
+  engine.models().give(0, std::move(start));
+  ClusterResult result;
+  Position position;
+  for (std::uint32_t epoch = 0; epoch < setting.epochs; ++epoch) {
+    const bool whole = engine.run_epoch(position, [&](const StepReport&) {
+      each_step(++result.steps);
+      return true;
+    });
+    if (!whole) throw Error("an epoch did not end");
+    position = {position.step, epoch + 1, 0, 0};
+  }
+  const FloatBuffer end = engine.models().take(0);
+  result.parameters.assign(end.data(), end.data() + end.size());
+  result.workers = engine.timeline().totals();
+  result.notes = engine.take_notes();
+  result.losses = engine.take_losses();
+  return result;
+}
+inline ClusterResult train_engine(EngineSetup setup, const ClusterSetting& setting) {
+  return train_engine(std::move(setup), setting, [](std::size_t) {});
+}
+
+/// The same in one process without a network.
+inline ClusterResult train_without_network(const Dataset& data, const ClusterSetting& setting) {
+  EngineSetup setup = engine_setup_of(data, setting);
+  for (int i = 0; i < setting.workers; ++i) setup.devices.push_back(make_device("cpu:1"));
+  return train_engine(std::move(setup), setting);
+}
+
+/// A worker on a thread of its own.
+class TestWorker {
+ public:
+  TestWorker(const Dataset& data, const ClusterSetting& setting, int port, int rank,
+             WorkerOptions options = {}) {
+    options.coordinator = fmt::format("127.0.0.1:{}", port);
+    options.rank = rank;
+    if (options.name.empty()) options.name = fmt::format("worker {}", rank);
+    options.interrupted = [this] { return stop_ ? 2 : 0; };
+    thread_ = std::thread([this, &data, setting, options] {
+      try {
+        run_worker(options, [&](const Job&, int place) { return work(data, setting, place); });
+      } catch (const std::exception& problem) {
+        error_ = problem.what();
+      }
+    });
+  }
+  ~TestWorker() { wait(); }
+  /// Ends it as a signal would.
+  void stop() { stop_ = true; }
+  /// Its error; empty: there was none.
+  std::string wait() {
+    if (thread_.joinable()) thread_.join();
+    return error_;
+  }
+
+  /// What the data of these tests is to coordinator and workers.
+  static DataPrint print(const Dataset& data) { return {data.rows(), 1, 2, 3}; }
+
+ private:
+  static NodeWork work(const Dataset& data, const ClusterSetting& setting, int place) {
+    const EngineSetup setup = engine_setup_of(data, setting);
+    NodeWork work;
+    work.network = setup.network;
+    work.compression = compression_of(setup.strategy);
+    work.data = print(data);
+    const std::shared_ptr<Device> device = make_device("cpu:1");
+    const Training training = training_of_worker(setup.training, static_cast<std::size_t>(place));
+    work.owner = device;
+    work.replica = std::make_unique<NodeReplica>(device->make_replica(setup.network, training),
+                                                 setup.network, data, work.compression);
+    return work;
+  }
+
+  std::atomic<bool> stop_ = false;
+  std::string error_;
+  std::thread thread_;
+};
+
+inline std::unique_ptr<Nodes> coordinator(const Dataset& data, NodesOptions options) {
+  auto nodes = make_nodes(options);
+  nodes->offer({{}, TestWorker::print(data)});
+  return nodes;
+}
+inline EngineSetup cluster_setup(const Dataset& data, const ClusterSetting& setting,
+                                 std::shared_ptr<Nodes> nodes) {
+  EngineSetup setup = engine_setup_of(data, setting);
+  setup.devices.push_back(make_device("cpu:1"));
+  setup.workforce = std::move(nodes);
+  return setup;
+}
+
+}  // namespace evener

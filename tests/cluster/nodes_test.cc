@@ -1,0 +1,350 @@
+// Coordinator and workers over real connections: the same model as without a network, whoever
+// comes and goes.
+#include "evener/cluster/nodes.h"
+
+#include "tests/cluster/cluster.h"
+#include "tests/cluster/inbox.h"
+#include "tests/device/random_data.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace evener {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class NodesTest : public testing::Test {
+ protected:
+  NodesTest() : data_(make_data()) {}
+  static Dataset make_data() {
+    Random random(3);
+    return random_data(random, 500, 40, 12);
+  }
+  static NodesOptions options_for(int least, int most) {
+    NodesOptions options;
+    options.least = least;
+    options.most = most;
+    options.patience = kSoon;
+    return options;
+  }
+  std::size_t rows_trained(const ClusterResult& result) const {
+    std::size_t rows = 0;
+    for (const auto& worker : result.workers) rows += worker.rows;
+    return rows;
+  }
+  static WorkerOptions slow() {
+    WorkerOptions options;
+    options.speed = 0.5;
+    return options;
+  }
+  static WorkerOptions named(const std::string& name) {
+    WorkerOptions options;
+    options.name = name;
+    return options;
+  }
+  static WorkerOptions impatient() {
+    WorkerOptions options;
+    options.patience = 0.2;
+    return options;
+  }
+  Dataset data_;
+};
+
+TEST_F(NodesTest, BspIsTheSameToTheBitAsInOneProcess) {
+  for (const char* strategy : {"bsp", "bsp:local-steps=3", "bsp:compress=fp16",
+                               "bsp:compress=top-k:top-k=0.1", "bsp:server-momentum=0.5"}) {
+    for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adam}) {
+      const ClusterSetting setting{strategy, 3, optimizer};
+      std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(3, 3));
+      std::vector<std::unique_ptr<TestWorker>> workers;
+      for (int i = 0; i < 3; ++i) {
+        workers.push_back(std::make_unique<TestWorker>(data_, setting, nodes->port(), i));
+      }
+      const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+      EXPECT_EQ(result.parameters, train_without_network(data_, setting).parameters) << strategy;
+      nodes.reset();
+      for (auto& worker : workers) EXPECT_EQ(worker->wait(), "");
+    }
+  }
+}
+
+TEST_F(NodesTest, EveryStrategyTrainsEveryRowOnce) {
+  for (const char* strategy : {"bsp", "asp", "ssp:s=0", "dssp", "dasp", "dasp:beta=0"}) {
+    const ClusterSetting setting{strategy};
+    std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 2));
+    TestWorker one(data_, setting, nodes->port(), 0);
+    TestWorker two(data_, setting, nodes->port(), 1, slow());
+    const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+    std::uint64_t rejected = 0;
+    for (const auto& worker : result.workers) rejected += worker.rejected;
+    if (rejected == 0) {
+      EXPECT_EQ(rows_trained(result), 2 * data_.rows()) << strategy;
+    }
+    EXPECT_GT(result.workers[0].bytes, 0U);
+    nodes.reset();
+    EXPECT_EQ(one.wait() + two.wait(), "") << strategy;
+  }
+}
+
+TEST_F(NodesTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
+  for (const char* strategy : {"bsp", "asp", "ssp", "dssp", "dasp"}) {
+    const ClusterSetting setting{strategy, 2, Optimizer::sgd, 4};
+    std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 3));
+    TestWorker one(data_, setting, nodes->port(), 0);
+    TestWorker two(data_, setting, nodes->port(), 1);
+    std::unique_ptr<TestWorker> three;
+    const auto result =
+        train_engine(cluster_setup(data_, setting, nodes), setting, [&](std::size_t step) {
+          if (step == 10) two.stop();
+          if (step == 20) {
+            three = std::make_unique<TestWorker>(data_, setting, nodes->port(), 2);
+          }
+          // Not before it is there: the run would be over.
+          if (step == 40) two.wait();
+        });
+    EXPECT_THAT(result.losses, Contains(HasSubstr("node 1: it was told to go"))) << strategy;
+    EXPECT_GE(rows_trained(result), 4 * data_.rows());
+    nodes.reset();
+    EXPECT_EQ(one.wait(), "");
+    EXPECT_EQ(three->wait(), "");
+  }
+}
+
+TEST_F(NodesTest, ARunWithoutWorkersWaitsForOne) {
+  const ClusterSetting setting{"bsp", 1, Optimizer::sgd, 3};
+  std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(1, 1));
+  TestWorker first(data_, setting, nodes->port(), 0);
+  std::unique_ptr<TestWorker> second;
+  std::thread replace;
+  const auto result =
+      train_engine(cluster_setup(data_, setting, nodes), setting, [&](std::size_t step) {
+        if (step != 5) return;
+        first.stop();
+        replace = std::thread([&] {
+          first.wait();
+          second = std::make_unique<TestWorker>(data_, setting, nodes->port(), 0, named("another"));
+        });
+      });
+  replace.join();
+  EXPECT_THAT(result.notes, Contains(HasSubstr("node 0 has joined")));
+  nodes.reset();
+  EXPECT_EQ(second->wait(), "");
+}
+
+TEST_F(NodesTest, TooFewWorkersIsAnErrorAfterAWhile) {
+  NodesOptions options = options_for(2, 2);
+  options.patience = 0.3;
+  std::shared_ptr<Nodes> nodes = coordinator(data_, options);
+  const ClusterSetting setting;
+  TestWorker alone(data_, setting, nodes->port(), 0);
+  try {
+    train_engine(cluster_setup(data_, setting, nodes), setting);
+    FAIL();
+  } catch (const Error& problem) {
+    EXPECT_THAT(problem.what(), HasSubstr("--wait-seconds"));
+  }
+  nodes.reset();
+  EXPECT_EQ(alone.wait(), "");
+}
+
+TEST_F(NodesTest, AWorkerWithoutACoordinatorGivesUp) {
+  const ClusterSetting setting;
+  int port = 0;
+  {
+    const auto nodes = make_nodes({});
+    port = nodes->port();
+  }
+  TestWorker worker(data_, setting, port, 0, impatient());
+  EXPECT_THAT(worker.wait(), HasSubstr("no coordinator"));
+}
+
+/// A conversation by hand.
+struct Stranger {
+  explicit Stranger(int port)
+      : inbox(std::make_shared<TestInbox>()),
+        channel(connect(fmt::format("127.0.0.1:{}", port), {}, inbox)) {}
+
+  void hello(std::uint32_t protocol, const std::string& token = "", int rank = 0) {
+    wire::Head head;
+    head.mutable_hello()->set_protocol(protocol);
+    head.mutable_hello()->set_token(token);
+    head.mutable_hello()->set_name("a stranger");
+    head.mutable_hello()->set_rank(rank);
+    channel->send(message_of(head));
+  }
+  std::string refusal() { return inbox->head(wire::Head::kRefusal).refusal().why(); }
+
+  std::shared_ptr<TestInbox> inbox;
+  std::shared_ptr<Channel> channel;
+};
+
+TEST_F(NodesTest, StrangersAreRefused) {
+  NodesOptions options = options_for(1, 1);
+  options.token = "secret";
+  const auto nodes = coordinator(data_, options);
+  Stranger old(nodes->port()), unknown(nodes->port()), other_data(nodes->port());
+  old.hello(kProtocol + 1, "secret");
+  EXPECT_THAT(old.refusal(), HasSubstr("version"));
+  unknown.hello(kProtocol, "guess");
+  EXPECT_THAT(unknown.refusal(), HasSubstr("token"));
+  other_data.hello(kProtocol, "secret");
+  other_data.inbox->head(wire::Head::kWelcome);
+  wire::Head ready;
+  ready.mutable_ready()->mutable_data()->set_rows(7);
+  other_data.channel->send(message_of(ready));
+  EXPECT_THAT(other_data.refusal(), HasSubstr("not the data of the run"));
+}
+
+TEST_F(NodesTest, NonsenseEndsTheConversation) {
+  const auto nodes = coordinator(data_, options_for(1, 1));
+  Stranger garbage(nodes->port()), early(nodes->port()), twisted(nodes->port());
+  garbage.channel->send({"\xFF\xFF\xFF", {}, nullptr});
+  EXPECT_THAT(garbage.inbox->end(), HasSubstr("ended"));
+  wire::Head push;
+  push.mutable_push()->set_sequence(1);
+  early.channel->send(message_of(push));
+  EXPECT_THAT(early.inbox->end(), HasSubstr("ended"));
+  wire::Head welcome;
+  welcome.mutable_welcome();
+  twisted.channel->send(message_of(welcome));
+  EXPECT_THAT(twisted.inbox->end(), HasSubstr("ended"));
+}
+
+TEST_F(NodesTest, StatusIsForThoseWithTheToken) {
+  NodesOptions options = options_for(1, 1);
+  options.token = "secret";
+  const auto nodes = coordinator(data_, options);
+  nodes->set_status(R"({"epoch":3})");
+  const std::string address = fmt::format("127.0.0.1:{}", nodes->port());
+  EXPECT_EQ(ask_status(address, {}, "secret"), R"({"epoch":3})");
+  EXPECT_THROW(ask_status(address, {}, ""), Error);
+}
+
+/// A node that answers orders as the test says, beside an honest one.
+class Saboteur {
+ public:
+  Saboteur(int port, const Dataset& data) : stranger_(port), data_(data) {
+    stranger_.hello(kProtocol, "", 1);
+    generation_ = stranger_.inbox->head(wire::Head::kWelcome).welcome().generation();
+    wire::Head ready;
+    set_print(TestWorker::print(data), *ready.mutable_ready()->mutable_data());
+    stranger_.channel->send(message_of(ready));
+  }
+  /// Waits for an order; its number.
+  std::uint64_t order() { return stranger_.inbox->head(wire::Head::kOrder).order().sequence(); }
+  /// Pushes this value everywhere in the dense part.
+  void push(std::uint64_t sequence, float value, std::size_t lie = 0, std::uint64_t past = 0) {
+    const PayloadFormat format(test_network(data_), {});
+    const std::vector<float> values(format.size(), value);
+    wire::Head head;
+    head.mutable_push()->set_sequence(sequence);
+    head.mutable_push()->set_generation(generation_ - past);
+    PayloadHeader header = format.header(0, false);
+    header.bytes += lie;
+    set_header(header, *head.mutable_push()->mutable_push());
+    stranger_.channel->send(message_of(head));
+    for (auto& chunk : chunks_of(format.write({}, false, values), sequence)) {
+      stranger_.channel->send(std::move(chunk));
+    }
+  }
+  void leave() { stranger_.channel->close("enough"); }
+
+ private:
+  Stranger stranger_;
+  const Dataset& data_;
+  std::uint64_t generation_ = 0;
+};
+
+TEST_F(NodesTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
+  struct Case {
+    const char* what;
+    float value;
+    std::size_t lie;
+    const char* reason;
+  };
+  for (const Case& c :
+       {Case{"not finite", NAN, 0, "not finite"}, Case{"infinite", INFINITY, 0, "not finite"},
+        Case{"a wrong shape", 0, 4, "bytes for"},
+        Case{"4 GB", 0, std::size_t{4} << 30, "bytes for"}}) {
+    const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
+    std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 2));
+    TestWorker honest(data_, setting, nodes->port(), 0);
+    std::thread bad([&] {
+      Saboteur saboteur(nodes->port(), data_);
+      saboteur.push(saboteur.order(), c.value, c.lie);
+      saboteur.order();  // it is asked again
+      saboteur.leave();
+    });
+    const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+    bad.join();
+    EXPECT_THAT(result.notes, Contains(HasSubstr(c.reason))) << c.what;
+    EXPECT_EQ(result.workers[1].rejected, 1U) << c.what;
+    EXPECT_EQ(result.workers[0].rows, 2 * data_.rows()) << c.what;
+    for (const float value : result.parameters) ASSERT_TRUE(std::isfinite(value));
+    nodes.reset();
+    EXPECT_EQ(honest.wait(), "");
+  }
+}
+
+TEST_F(NodesTest, RepeatedAndStalePushesDoNothing) {
+  const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
+  std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 2));
+  TestWorker honest(data_, setting, nodes->port(), 0);
+  std::thread bad([&] {
+    Saboteur saboteur(nodes->port(), data_);
+    const std::uint64_t first = saboteur.order();
+    saboteur.push(first, 1e6F, 0, 1);  // of a generation before
+    saboteur.push(first + 7, 1e6F);    // of no order
+    saboteur.push(first, 0);           // the right one
+    const std::uint64_t second = saboteur.order();
+    saboteur.push(first, 1e6F);  // once more
+    saboteur.push(second, 0);
+    saboteur.push(second, 1e6F);  // once more, at once
+    saboteur.leave();
+  });
+  const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+  bad.join();
+  EXPECT_THAT(result.notes, testing::Not(Contains(HasSubstr("refused"))));
+  for (const float value : result.parameters) ASSERT_LT(std::abs(value), 1e4F);
+  nodes.reset();
+  EXPECT_EQ(honest.wait(), "");
+}
+
+TEST_F(NodesTest, AWorkerThatDiesInTheMiddleOfAPushLeavesNothingOfIt) {
+  const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
+  std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 2));
+  TestWorker honest(data_, setting, nodes->port(), 0);
+  std::thread bad([&] {
+    Stranger dying(nodes->port());
+    dying.hello(kProtocol, "", 1);
+    const auto generation = dying.inbox->head(wire::Head::kWelcome).welcome().generation();
+    wire::Head ready;
+    set_print(TestWorker::print(data_), *ready.mutable_ready()->mutable_data());
+    dying.channel->send(message_of(ready));
+    const auto sequence = dying.inbox->head(wire::Head::kOrder).order().sequence();
+    const PayloadFormat format(test_network(data_), {});
+    wire::Head head;
+    head.mutable_push()->set_sequence(sequence);
+    head.mutable_push()->set_generation(generation);
+    set_header(format.header(0, false), *head.mutable_push()->mutable_push());
+    dying.channel->send(message_of(head));
+    auto half = format.write({}, false, std::vector<float>(format.size(), 1e6F));
+    half.resize(half.size() / 2);
+    for (auto& chunk : chunks_of(std::move(half), sequence)) dying.channel->send(std::move(chunk));
+    dying.inbox->head(wire::Head::kBeat);
+    dying.channel->close("dead");
+  });
+  const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+  bad.join();
+  EXPECT_EQ(result.workers[0].rows, 2 * data_.rows());
+  EXPECT_EQ(result.workers[1].rows, 0U);
+  // And whoever takes the place next begins with a push that is zero.
+  for (const float value : result.parameters) ASSERT_LT(std::abs(value), 1e4F);
+  nodes.reset();
+  EXPECT_EQ(honest.wait(), "");
+}
+
+}  // namespace
+}  // namespace evener

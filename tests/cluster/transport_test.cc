@@ -1,0 +1,198 @@
+// What every transport promises, on gRPC.
+#include "evener/cluster/transport.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/cluster/inbox.h"
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "evener/cluster/certs.h"
+
+namespace evener {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// Answers every message with itself.
+class Echo final : public Handler {
+ public:
+  explicit Echo(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
+  void received(Message message) override {
+    if (message.head == "throw") throw Error("a reason");
+    channel_->send(std::move(message));
+  }
+  void ended(const std::string& /*why*/) override {}
+
+ private:
+  std::shared_ptr<Channel> channel_;
+};
+
+std::unique_ptr<Listener> echo(const Tls& tls = {}) {
+  return listen("127.0.0.1:0", tls, [](std::shared_ptr<Channel> channel) {
+    return std::make_shared<Echo>(std::move(channel));
+  });
+}
+std::string address_of(const Listener& listener) {
+  return fmt::format("127.0.0.1:{}", listener.port());
+}
+
+Message message_with(const std::string& head, std::size_t bytes) {
+  auto owner = std::make_shared<std::vector<std::byte>>(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) (*owner)[i] = static_cast<std::byte>(i * 7 % 251);
+  return {head, {std::span<const std::byte>(*owner)}, owner};
+}
+std::vector<std::byte> body_of(const Message& message) {
+  std::vector<std::byte> bytes;
+  for (const auto& piece : message.body) bytes.insert(bytes.end(), piece.begin(), piece.end());
+  return bytes;
+}
+
+TEST(Transport, CarriesMessagesOfAllSizesInOrder) {
+  const auto listener = echo();
+  const auto inbox = std::make_shared<TestInbox>();
+  const auto channel = connect(address_of(*listener), {}, inbox);
+  const std::vector<std::size_t> sizes{0, 1, 3, 4096, 100'001, std::size_t{1} << 20, 3'900'000, 0};
+  for (const std::size_t size : sizes) channel->send(message_with(fmt::format("{}", size), size));
+  for (const std::size_t size : sizes) {
+    const Message back = inbox->message();
+    EXPECT_EQ(back.head, fmt::format("{}", size));
+    EXPECT_EQ(body_of(back), body_of(message_with("", size)));
+  }
+}
+
+TEST(Transport, ManyTalkAtOnce) {
+  const auto listener = echo();
+  std::vector<std::thread> threads;
+  std::atomic<int> back = 0;
+  for (int i = 0; i < 7; ++i) {
+    threads.emplace_back([&, i] {
+      const auto inbox = std::make_shared<TestInbox>();
+      const auto channel = connect(address_of(*listener), {}, inbox);
+      for (int j = 0; j < 50; ++j) channel->send(message_with(fmt::format("{} {}", i, j), 1000));
+      for (int j = 0; j < 50; ++j) back += inbox->message().head == fmt::format("{} {}", i, j);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(back, 7 * 50);
+}
+
+TEST(Transport, NobodyThereIsTold) {
+  const auto inbox = std::make_shared<TestInbox>();
+  std::string address;
+  {
+    const auto listener = echo();
+    address = address_of(*listener);
+  }
+  const auto channel = connect(address, {}, inbox);
+  EXPECT_THAT(inbox->end(), HasSubstr("connect"));
+  channel->send(message_with("to nobody", 10));  // nothing happens
+}
+
+TEST(Transport, AHandlerThatThrowsEndsTheConversation) {
+  const auto listener = echo();
+  const auto inbox = std::make_shared<TestInbox>();
+  const auto channel = connect(address_of(*listener), {}, inbox);
+  channel->send(message_with("throw", 0));
+  EXPECT_THAT(inbox->end(), StartsWith("ended"));
+}
+
+TEST(Transport, TooLargeAMessageEndsTheConversationAndNothingElse) {
+  const auto listener = echo();
+  const auto inbox = std::make_shared<TestInbox>(), other = std::make_shared<TestInbox>();
+  const auto channel = connect(address_of(*listener), {}, inbox);
+  channel->send(message_with("huge", kMostMessageBytes + 1));
+  EXPECT_THAT(inbox->end(), HasSubstr("larger"));
+  const auto next = connect(address_of(*listener), {}, other);
+  next->send(message_with("small", 1));
+  EXPECT_EQ(other->message().head, "small");
+}
+
+TEST(Transport, AListenerThatGoesEndsItsConversations) {
+  auto listener = echo();
+  const auto inbox = std::make_shared<TestInbox>();
+  const auto channel = connect(address_of(*listener), {}, inbox);
+  channel->send(message_with("hello", 1));
+  inbox->message();
+  listener.reset();
+  EXPECT_THAT(inbox->end(), StartsWith("ended"));
+}
+
+TEST(Transport, APortThatIsTakenIsAnError) {
+  const auto listener = echo();
+  EXPECT_THROW(listen(address_of(*listener), {}, nullptr), Error);
+}
+
+class TransportTls : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "/evener_certs";
+    std::filesystem::remove_all(folder_);
+    make_certs({.folder = folder_ + "/ours"});
+    make_certs({.folder = folder_ + "/rogue"});
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Tls tls(const std::string& authority, const std::string& role) const {
+    const auto read = [&](const std::string& name) {
+      std::ostringstream text;
+      text << std::ifstream(folder_ + "/" + authority + "/" + name).rdbuf();
+      return text.str();
+    };
+    return {read("ca.pem"), read(role + ".pem"), read(role + ".key")};
+  }
+  /// "answered", or why not.
+  std::string talk(const Tls& own) {
+    const auto listener = echo(tls("ours", "coordinator"));
+    const auto inbox = std::make_shared<TestInbox>();
+    const auto channel = connect(address_of(*listener), own, inbox);
+    channel->send(message_with("hello", 1000));
+    try {
+      return body_of(inbox->message()).size() == 1000 ? "answered" : "something else";
+    } catch (const Error& problem) {
+      return problem.what();
+    }
+  }
+  std::string folder_;
+};
+
+TEST_F(TransportTls, ThoseOfOneAuthorityTalk) {
+  EXPECT_EQ(talk(tls("ours", "worker")), "answered");
+}
+
+TEST_F(TransportTls, StrangersDoNot) {
+  EXPECT_THAT(talk(tls("rogue", "worker")), StartsWith("ended"));
+  EXPECT_THAT(talk({}), StartsWith("ended")) << "without TLS";
+  Tls without = tls("ours", "worker");
+  without.certificate.clear();
+  without.key.clear();
+  EXPECT_THAT(talk(without), StartsWith("ended")) << "without a certificate";
+  Tls foreign = tls("ours", "worker");
+  const Tls rogue = tls("rogue", "worker");
+  foreign.certificate = rogue.certificate;
+  foreign.key = rogue.key;
+  EXPECT_THAT(talk(foreign), StartsWith("ended")) << "a certificate that somebody else signed";
+}
+
+TEST_F(TransportTls, AnExpiredCertificateIsNone) {
+  make_certs({.folder = folder_ + "/old", .hosts = {"127.0.0.1"}, .days = -1});
+  const auto listener = echo(tls("old", "coordinator"));
+  const auto inbox = std::make_shared<TestInbox>();
+  const auto channel = connect(address_of(*listener), tls("old", "worker"), inbox);
+  EXPECT_THAT(inbox->end(), StartsWith("ended"));
+}
+
+TEST_F(TransportTls, AnAuthorityIsNotOverwrittenAndKeysAreTheUsersAlone) {
+  EXPECT_THROW(make_certs({.folder = folder_ + "/ours"}), UsageError);
+  namespace fs = std::filesystem;
+  const auto permissions = fs::status(folder_ + "/ours/worker.key").permissions();
+  EXPECT_EQ(permissions, fs::perms::owner_read | fs::perms::owner_write);
+}
+
+}  // namespace
+}  // namespace evener
