@@ -130,12 +130,16 @@ class ServerStream final : public grpc::ServerGenericBidiReactor, public Stream 
   void write(const grpc::ByteBuffer* frame) override { StartWrite(frame); }
   /// Not politely: a side that does not read would never get to know.
   void stop(const std::string& why) override {
-    if (why_.empty()) why_ = why;
+    {
+      const std::lock_guard lock(mutex_);
+      if (why_.empty()) why_ = why;
+    }
     context_->TryCancel();
   }
 
  private:
   void finish(const grpc::Status& status, const std::string& why) {
+    channel_->detach();  // nothing may be written once Finish was called
     const std::lock_guard lock(mutex_);
     if (finished_) return;
     finished_ = true;
@@ -212,7 +216,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
     StartCall();
   }
   /// Waits for the end of the conversation.
-  ~ClientStream() override { done_.get_future().wait(); }
+  ~ClientStream() override { done_->get_future().wait(); }
 
   void OnReadDone(bool ok) override {
     if (ok && reader_.take(in_)) return StartRead(&in_);
@@ -221,10 +225,11 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   }
   void OnWriteDone(bool ok) override { reader_.channel().written(ok); }
   void OnDone(const grpc::Status& status) override {
+    const auto done = done_;  // outlives this object, which goes as soon as the value is there
     reader_.end(!why_.empty() ? why_
                 : status.ok() ? "the other side has ended it"
                               : status.error_message());
-    done_.set_value();
+    done->set_value();
   }
 
   void write(const grpc::ByteBuffer* frame) override { StartWrite(frame); }
@@ -250,7 +255,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   std::string why_;
   Reader reader_;
   grpc::ByteBuffer in_;
-  std::promise<void> done_;
+  std::shared_ptr<std::promise<void>> done_ = std::make_shared<std::promise<void>>();
 };
 
 /// Its stream goes with it, on its owner's thread: gRPC tears itself down with its last object, and

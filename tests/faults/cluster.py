@@ -1,0 +1,139 @@
+"""A cluster of real processes for tests: started, watched, hurt and ended, all within bounds."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+COMMAND = os.environ["EVENER_COMMAND"]
+FAST = ["--heartbeat", "0.3", "--suspect", "1", "--evict", "2.5"]
+ROWS = 3000
+
+
+class Process:
+    """A command whose standard error is read as it comes."""
+
+    def __init__(self, arguments, prefix=(), environment=None):
+        self.arguments = arguments
+        self.lines = []
+        self.process = subprocess.Popen(
+            [*prefix, COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, **(environment or {})})
+        self.out = ""
+        self.readers = [threading.Thread(target=self._read_err), threading.Thread(target=self._read_out)]
+        for reader in self.readers:
+            reader.start()
+
+    def _read_err(self):
+        with self.process.stderr as lines:
+            for line in lines:
+                self.lines.append(line.rstrip())
+
+    def _read_out(self):
+        with self.process.stdout as out:
+            self.out = out.read()
+
+    def said(self):
+        return "\n".join(self.lines)
+
+    def wait_for(self, pattern, seconds=40):
+        """The match of a line of standard error."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            found = re.search(pattern, self.said())
+            if found:
+                return found
+            if self.process.poll() is not None and not self.readers[0].is_alive():
+                break
+            time.sleep(0.02)
+        raise AssertionError(f"{self.arguments[0]} never said {pattern!r}, but:\n{self.said()}")
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def finish(self, seconds=60):
+        """Its exit code."""
+        code = self.process.wait(seconds)
+        for reader in self.readers:
+            reader.join(seconds)
+        return code
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for reader in self.readers:
+            reader.join()
+
+
+class Cluster:
+    """One coordinator and its workers; use as a context."""
+
+    def __init__(self, strategy="dasp", workers="3", epochs=6, options=(), prefix=(), listen="127.0.0.1:0"):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name)
+        self.environment = {"EVENER_CACHE_DIR": str(self.path / "cache"), "OMP_NUM_THREADS": "1"}
+        self.data = self.path / "data"
+        made = subprocess.run([COMMAND, "dataset", "synthetic", "-o", str(self.data), "--rows", str(ROWS),
+                               "--features", "300", "--labels", "100", "--seed", "5"],
+                              env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=60)
+        assert made.returncode == 0, made.stderr
+        self.run = self.path / "run"
+        self.strategy, self.counts, self.epochs, self.listen = strategy, workers, epochs, listen
+        self.options = [*FAST, *options]
+        self.processes = []
+        self.coordinator = self.start_coordinator(prefix=prefix)
+        self.workers = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.end()
+        self.folder.cleanup()
+
+    def start_coordinator(self, resume=False, prefix=()):
+        what = (["--resume", str(self.run)] if resume else
+                [str(self.data / "train.txt"), "--test", str(self.data / "test.txt"), "-o", str(self.run),
+                 "--strategy", self.strategy, "--epochs", str(self.epochs), "--hidden", "32",
+                 "--optimizer", "sgd", "--learning-rate", "0.5", "--global-batch-size", "48",
+                 "--checkpoint-every", "1"])
+        coordinator = Process(["coordinator", *what, "--workers", self.counts, "--listen", self.listen, "--json",
+                               *self.options], prefix, self.environment)
+        self.processes.append(coordinator)
+        self.port = int(coordinator.wait_for(r"on port (\d+)").group(1))
+        return coordinator
+
+    def start_worker(self, rank, emulate="x0.05", address="127.0.0.1", prefix=(), wait="20"):
+        """Slowed down, so that there is time to hurt it."""
+        worker = Process(["worker", "--coordinator", f"{address}:{self.port}", "--rank", str(rank), "--emulate",
+                          emulate, "--devices", "cpu:1", "--wait-seconds", wait], prefix, self.environment)
+        self.processes.append(worker)
+        self.workers.append(worker)
+        return worker
+
+    def status(self):
+        asked = subprocess.run([COMMAND, "status", f"127.0.0.1:{self.port}", "--json"], capture_output=True,
+                               text=True, timeout=20)
+        return json.loads(asked.stdout) if asked.returncode == 0 else {}
+
+    def wait_for_pushes(self, node, pushes, seconds=40):
+        """Until the node has pushed so often."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            nodes = self.status().get("nodes", [])
+            if len(nodes) > node and nodes[node]["pushes"] >= pushes:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"node {node} has not pushed {pushes} times:\n{self.coordinator.said()}")
+
+    def result(self, code=0):
+        """What the coordinator printed when it ended."""
+        ended = self.coordinator.finish()
+        assert ended == code, f"exit {ended}:\n{self.coordinator.said()}"
+        return json.loads(self.coordinator.out) if code == 0 else {}

@@ -1,0 +1,126 @@
+"""Workers and coordinators that are killed, stopped and cut off, as separate processes."""
+import signal
+import time
+import unittest
+
+from cluster import Cluster, ROWS
+
+
+def trained(result):
+    return sum(node["rows"] for node in result["devices"])
+
+
+class Killed(unittest.TestCase):
+    def test_a_worker_in_every_strategy(self):
+        for strategy in ("bsp", "asp", "ssp", "dssp", "dasp"):
+            with self.subTest(strategy), Cluster(strategy, epochs=3) as cluster:
+                for rank in range(3):
+                    cluster.start_worker(rank)
+                cluster.wait_for_pushes(1, 5)
+                cluster.workers[1].send(signal.SIGKILL)
+                result = cluster.result()
+                self.assertTrue(any("node 1" in note for note in result["notes"]), result["notes"])
+                self.assertEqual(result["epochs"], 3)
+                self.assertGreaterEqual(trained(result), 3 * ROWS)
+                if strategy == "asp":  # lets a push in at once: none was trained in vain
+                    self.assertEqual(trained(result), 3 * ROWS)
+                for rank in (0, 2):
+                    self.assertEqual(cluster.workers[rank].finish(), 0)
+
+    def test_all_workers_wait_and_exit_code(self):
+        with Cluster("dasp", workers="2", options=["--wait-seconds", "3"]) as cluster:
+            for rank in range(2):
+                cluster.start_worker(rank)
+            cluster.wait_for_pushes(0, 3)
+            for worker in cluster.workers:
+                worker.send(signal.SIGKILL)
+            began = time.monotonic()
+            cluster.result(code=1)
+            self.assertLess(time.monotonic() - began, 30)
+            self.assertIn("no worker", cluster.coordinator.said())
+
+    def test_a_worker_that_is_replaced(self):
+        with Cluster("bsp", workers="2:3", epochs=4) as cluster:
+            for rank in range(2):
+                cluster.start_worker(rank)
+            cluster.wait_for_pushes(1, 5)
+            cluster.workers[1].send(signal.SIGKILL)
+            cluster.start_worker(1, emulate="x0.2")
+            result = cluster.result()
+            self.assertIn("node 1 has joined", result["notes"])
+            self.assertEqual(cluster.workers[2].finish(), 0)
+
+    def test_the_coordinator_bsp_goes_on_bit_for_bit(self):
+        models = []
+        for hurt in (False, True):
+            with Cluster("bsp", workers="2", epochs=4, listen="127.0.0.1:0") as cluster:
+                for rank in range(2):
+                    cluster.start_worker(rank, emulate="x0.2" if not hurt else "x0.05")
+                if hurt:
+                    cluster.coordinator.wait_for(r"epoch 2/4")
+                    cluster.wait_for_pushes(0, 1)
+                    cluster.coordinator.send(signal.SIGKILL)
+                    cluster.coordinator.finish()
+                    cluster.listen = f"127.0.0.1:{cluster.port}"  # where the workers look for it
+                    cluster.coordinator = cluster.start_coordinator(resume=True)
+                cluster.result()
+                for worker in cluster.workers:
+                    self.assertEqual(worker.finish(), 0, worker.said())
+                models.append((cluster.run / "last.safetensors").read_bytes())
+        self.assertEqual(models[0], models[1])
+
+
+class Stopped(unittest.TestCase):
+    def test_a_stopped_worker_is_evicted_and_rejoins(self):
+        for strategy in ("bsp", "dasp"):
+            with self.subTest(strategy), Cluster(strategy, workers="2", epochs=8) as cluster:
+                for rank in range(2):
+                    cluster.start_worker(rank)
+                cluster.wait_for_pushes(1, 5)
+                cluster.workers[1].send(signal.SIGSTOP)
+                before = cluster.status()["nodes"][0]["pushes"]
+                cluster.wait_for_pushes(0, before + 30)  # nobody waits for it longer than it takes to evict it
+                self.assertEqual(cluster.status()["nodes"][1]["state"], "dead")
+                cluster.workers[1].send(signal.SIGCONT)
+                result = cluster.result()
+                self.assertTrue(any("no sign of life" in note for note in result["notes"]), result["notes"])
+                self.assertIn("node 1 has joined", result["notes"])
+                self.assertEqual(cluster.workers[1].finish(), 0)
+
+    def test_a_short_pause_costs_nobody_a_place(self):
+        with Cluster("dasp", workers="2", epochs=4) as cluster:
+            for rank in range(2):
+                cluster.start_worker(rank)
+            cluster.wait_for_pushes(1, 5)
+            cluster.workers[1].send(signal.SIGSTOP)
+            time.sleep(1.5)
+            cluster.workers[1].send(signal.SIGCONT)
+            result = cluster.result()
+            self.assertFalse(any("lost" in note for note in result["notes"]), result["notes"])
+
+
+class Interrupted(unittest.TestCase):
+    def test_a_worker_leaves_and_says_so(self):
+        with Cluster("asp", workers="2", epochs=3) as cluster:
+            for rank in range(2):
+                cluster.start_worker(rank)
+            cluster.wait_for_pushes(1, 3)
+            cluster.workers[1].send(signal.SIGINT)
+            self.assertEqual(cluster.workers[1].finish(), 130)
+            result = cluster.result()
+            self.assertTrue(any("it was told to go" in note for note in result["notes"]), result["notes"])
+
+    def test_the_coordinator_leaves_a_checkpoint_and_ends_its_workers(self):
+        with Cluster("dasp", workers="2", epochs=50) as cluster:
+            for rank in range(2):
+                cluster.start_worker(rank)
+            cluster.wait_for_pushes(1, 3)
+            cluster.coordinator.send(signal.SIGINT)
+            self.assertEqual(cluster.coordinator.finish(), 130)
+            for worker in cluster.workers:
+                self.assertEqual(worker.finish(), 0)
+            self.assertTrue(any((cluster.run / "checkpoints").iterdir()))
+
+
+if __name__ == "__main__":
+    unittest.main()
