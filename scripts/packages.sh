@@ -11,6 +11,7 @@ build_packages=(
 test_packages=(
   librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev pocl-opencl-icd libclblast-dev
   clang-format clang-tidy clang-19 libclang-rt-19-dev python3-venv
+  iproute2 iptables
 )
 
 # missing_packages NAME... : those that are not installed. Reads dpkg's own database, no network.

@@ -135,6 +135,7 @@ json progress_json(const Progress& progress) {
           {"epoch", progress.epoch},
           {"next_row", progress.next_row},
           {"train_loss_sum", exact(progress.train_loss_sum)},
+          {"worker_steps", progress.worker_steps},
           {"best_metric", exact(progress.best_metric)},
           {"best_epoch", progress.best_epoch},
           {"epochs_since_best", progress.epochs_since_best},
@@ -147,6 +148,7 @@ Progress progress_from(const json& j) {
   progress.epoch = j.at("epoch").get<std::uint64_t>();
   progress.next_row = j.at("next_row").get<std::uint64_t>();
   progress.train_loss_sum = exact_from(j.at("train_loss_sum"));
+  progress.worker_steps = j.value("worker_steps", progress.worker_steps);
   progress.best_metric = exact_from(j.at("best_metric"));
   progress.best_epoch = j.at("best_epoch").get<std::uint64_t>();
   progress.epochs_since_best = j.at("epochs_since_best").get<std::uint64_t>();

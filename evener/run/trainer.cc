@@ -64,6 +64,7 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
   set_training(setup, options_, data_, current_.model.network);
   hint_ = batch_hint(setup, current_.model.network);
   engine_ = std::make_unique<Engine>(std::move(setup));
+  engine_->set_steps(progress.worker_steps);
   give_back();
 }
 
@@ -85,15 +86,7 @@ TrainResult Trainer::run() {
     checkpoint_due_ = false;
     const bool whole = engine_->run_epoch(
         position_, [this](const StepReport& report) { return after_step(report); });
-    for (const auto& note : engine_->take_notes()) {
-      reporter_.say(note);
-      keep_note(note);
-    }
-    for (const auto& loss : engine_->take_losses()) {
-      const std::string text = "a device is lost, and training goes on without it: " + loss;
-      reporter_.warn(text);
-      keep_note(text);
-    }
+    tell_news();
     if (const int signal = interrupted(); signal != 0) return interrupt(signal);
     if (!whole) {
       save();
@@ -102,6 +95,20 @@ TrainResult Trainer::run() {
     }
   }
   return complete(position_.epoch < options_.epochs ? "early stop" : "epochs");
+}
+
+void Trainer::tell_news() {
+  for (const auto& note : engine_->take_notes()) {
+    reporter_.say(note);
+    keep_note(note);
+  }
+  const char* kind = context_.nodes ? "worker" : "device";
+  for (const auto& loss : engine_->take_losses()) {
+    const std::string text =
+        fmt::format("a {} is lost, and training goes on without it: {}", kind, loss);
+    reporter_.warn(text);
+    keep_note(text);
+  }
 }
 
 void Trainer::keep_note(const std::string& text) {
@@ -130,6 +137,7 @@ bool Trainer::after_step(const StepReport& report) {
     recorded_loss_ = 0;
   }
   reporter_.update(display_state());
+  tell_news();
   publish_status();
   const double minutes = options_.checkpoint_minutes;
   if (minutes > 0 && clock_.elapsed() - last_checkpoint_ >= 60 * minutes) checkpoint_due_ = true;
@@ -256,6 +264,7 @@ void Trainer::save() {
   progress.epoch = position_.epoch;
   progress.next_row = position_.next_row;
   progress.train_loss_sum = position_.loss_sum;
+  progress.worker_steps = engine_->steps();
   progress.seconds = seconds();
   save_checkpoint(current_, directory_.checkpoints(), static_cast<int>(options_.keep));
   give_back();

@@ -33,6 +33,8 @@ class Trainer {
 
  private:
   bool after_step(const StepReport& report);
+  /// What policy and devices have to say, as soon as there is something.
+  void tell_news();
   /// Keeps what was told to the user for programs too.
   void keep_note(const std::string& text);
   /// Evaluates if it is time and closes the epoch's books; false: interrupted before that.

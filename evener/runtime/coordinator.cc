@@ -94,6 +94,17 @@ bool Coordinator::waits_for_workers() const {
   return present_ == 0 && stage_.awaits() && !pausing_ && !rows_->exhausted();
 }
 
+std::vector<std::uint64_t> Coordinator::steps() const {
+  std::vector<std::uint64_t> steps;
+  for (const auto& books : books_) steps.push_back(books.steps);
+  return steps;
+}
+
+void Coordinator::set_steps(std::span<const std::uint64_t> steps) {
+  if (steps.size() != books_.size()) return;  // other workers go on: each takes its share
+  for (std::size_t i = 0; i < steps.size(); ++i) books_[i].steps = steps[i];
+}
+
 std::vector<std::string> Coordinator::take_losses() {
   return std::exchange(losses_, {});
 }

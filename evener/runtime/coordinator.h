@@ -29,6 +29,10 @@ class Coordinator {
   /// A worker that failed while nothing was under way and all it did is in the global model.
   void lose(int worker, const std::string& why);
 
+  /// Steps that each worker was assigned so far; and of an earlier session, before the first epoch.
+  std::vector<std::uint64_t> steps() const;
+  void set_steps(std::span<const std::uint64_t> steps);
+
   /// Reasons of workers that were dropped so far, to be told to people; cleared by this.
   std::vector<std::string> take_losses();
   /// What the policy has to say to people so far; cleared by this.

@@ -51,6 +51,8 @@ class Engine {
   std::vector<std::string> take_losses() { return coordinator_.take_losses(); }
   /// What the policy and the devices have to say to people; cleared by this.
   std::vector<std::string> take_notes();
+  std::vector<std::uint64_t> steps() const { return coordinator_.steps(); }
+  void set_steps(std::span<const std::uint64_t> steps) { coordinator_.set_steps(steps); }
   /// As Policy's.
   std::string undecided() const { return policy_->undecided(); }
 

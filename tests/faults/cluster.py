@@ -3,7 +3,6 @@ import json
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import tempfile
 import threading
@@ -86,7 +85,8 @@ class Cluster:
         self.strategy, self.counts, self.epochs, self.listen = strategy, workers, epochs, listen
         self.options = [*FAST, *options]
         self.processes = []
-        self.coordinator = self.start_coordinator(prefix=prefix)
+        self.prefix = list(prefix)  # of commands where the coordinator is
+        self.coordinator = self.start_coordinator()
         self.workers = []
 
     def __enter__(self):
@@ -97,14 +97,14 @@ class Cluster:
             process.end()
         self.folder.cleanup()
 
-    def start_coordinator(self, resume=False, prefix=()):
+    def start_coordinator(self, resume=False):
         what = (["--resume", str(self.run)] if resume else
                 [str(self.data / "train.txt"), "--test", str(self.data / "test.txt"), "-o", str(self.run),
                  "--strategy", self.strategy, "--epochs", str(self.epochs), "--hidden", "32",
                  "--optimizer", "sgd", "--learning-rate", "0.5", "--global-batch-size", "48",
                  "--checkpoint-every", "1"])
         coordinator = Process(["coordinator", *what, "--workers", self.counts, "--listen", self.listen, "--json",
-                               *self.options], prefix, self.environment)
+                               *self.options], self.prefix, self.environment)
         self.processes.append(coordinator)
         self.port = int(coordinator.wait_for(r"on port (\d+)").group(1))
         return coordinator
@@ -118,19 +118,23 @@ class Cluster:
         return worker
 
     def status(self):
-        asked = subprocess.run([COMMAND, "status", f"127.0.0.1:{self.port}", "--json"], capture_output=True,
-                               text=True, timeout=20)
+        host = self.listen.rpartition(":")[0]
+        asked = subprocess.run([*self.prefix, COMMAND, "status", f"{host}:{self.port}", "--json"],
+                               capture_output=True, text=True, timeout=20)
         return json.loads(asked.stdout) if asked.returncode == 0 else {}
 
-    def wait_for_pushes(self, node, pushes, seconds=40):
-        """Until the node has pushed so often."""
+    def wait_for(self, node, condition, seconds=40):
+        """Until the coordinator's status of the node is so."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             nodes = self.status().get("nodes", [])
-            if len(nodes) > node and nodes[node]["pushes"] >= pushes:
+            if len(nodes) > node and condition(nodes[node]):
                 return
             time.sleep(0.05)
-        raise AssertionError(f"node {node} has not pushed {pushes} times:\n{self.coordinator.said()}")
+        raise AssertionError(f"node {node} is not as it should be: {nodes}\n{self.coordinator.said()}")
+
+    def wait_for_pushes(self, node, pushes):
+        self.wait_for(node, lambda status: status["pushes"] >= pushes)
 
     def result(self, code=0):
         """What the coordinator printed when it ended."""
