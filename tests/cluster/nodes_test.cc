@@ -2,6 +2,9 @@
 // comes and goes.
 #include "evener/cluster/nodes.h"
 
+#include <cmath>
+#include <filesystem>
+
 #include "tests/cluster/cluster.h"
 #include "tests/cluster/inbox.h"
 #include "tests/device/random_data.h"
@@ -344,6 +347,48 @@ TEST_F(NodesTest, AWorkerThatDiesInTheMiddleOfAPushLeavesNothingOfIt) {
   for (const float value : result.parameters) ASSERT_LT(std::abs(value), 1e4F);
   nodes.reset();
   EXPECT_EQ(honest.wait(), "");
+}
+
+std::size_t entries_of(const char* folder) {
+  const std::filesystem::directory_iterator all(folder);
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST_F(NodesTest, AHundredJoinsAndLeavesLeaveNothingBehind) {
+  const ClusterSetting setting{"asp", 1, Optimizer::sgd};
+  std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(1, 2));
+  TestWorker steady(data_, setting, nodes->port(), 0);
+  std::size_t files = 0, threads = 0;
+  std::atomic<int> visits = 0;
+  std::atomic<bool> over = false;
+  std::thread churn([&] {
+    while (visits < 100 && !over) {
+      TestWorker visitor(data_, setting, nodes->port(), 1, named(fmt::format("{}", visits.load())));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      visitor.stop();
+      EXPECT_EQ(visitor.wait(), "");
+      if (++visits == 10) {
+        files = entries_of("/proc/self/fd");
+        threads = entries_of("/proc/self/task");
+      }
+    }
+  });
+  std::optional<Engine> engine(std::in_place, cluster_setup(data_, setting, nodes));
+  engine->models().give(0, FloatBuffer(layout_of(test_network(data_)).size));
+  Position position;
+  for (std::uint64_t epoch = 0; visits < 100 && epoch < 100'000; ++epoch) {
+    ASSERT_TRUE(engine->run_epoch(position, go_on));
+    position = {position.step, epoch + 1, 0, 0};
+  }
+  over = true;
+  churn.join();
+  EXPECT_EQ(visits, 100);
+  // gRPC keeps a few of its own as it likes.
+  EXPECT_LE(entries_of("/proc/self/fd"), files + 10);
+  EXPECT_LE(entries_of("/proc/self/task"), threads + 10);
+  engine.reset();
+  nodes.reset();
+  EXPECT_EQ(steady.wait(), "");
 }
 
 }  // namespace

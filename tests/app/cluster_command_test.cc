@@ -1,0 +1,97 @@
+// Clusters by the command: what is refused before anything starts, and a run on nodes of this
+// machine.
+#include <filesystem>
+
+#include "tests/app/command.h"
+
+namespace evener {
+namespace {
+
+class ClusterCommand : public CommandTest {
+ protected:
+  std::vector<std::string> coordinator(const std::vector<std::string>& more) const {
+    std::vector<std::string> all = training("cluster");
+    all.front() = "coordinator";
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+};
+
+TEST_F(ClusterCommand, WrongUsageIsNamed) {
+  expect_error(coordinator({}), 2, "--workers is missing");
+  expect_error(coordinator({"--workers", "8:2"}), 2, "--workers 8:2");
+  expect_error(coordinator({"--workers", "two"}), 2, "--workers two");
+  expect_error(coordinator({"--workers", "0"}), 2, "--workers 0");
+  expect_error(coordinator({"--workers", "2", "--listen", "7070"}), 2, "--listen 7070");
+  expect_error(coordinator({"--workers", "2", "--listen", "0.0.0.0:0"}), 2, "--insecure");
+  expect_error(coordinator({"--workers", "2", "--tls", folder_ / "none"}), 2, "evener certs");
+  expect_error(coordinator({"--workers", "2", "--strategy", "sync", "--listen", "127.0.0.1:0"}), 2,
+               "nodes have bsp, asp, ssp, dssp, dasp");
+  expect_error(coordinator({"--workers", "2", "--evict", "1", "--listen", "127.0.0.1:0"}), 2,
+               "--evict 1");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "cluster"));
+  expect_error({"worker"}, 2, "--coordinator is missing");
+  expect_error({"worker", "--coordinator", "here"}, 2, "--coordinator here");
+  expect_error({"status", "127.0.0.1:x"}, 2, "COORDINATOR 127.0.0.1:x");
+  expect_error(training("n", {"--nodes", "2", "--devices", "cpu:1"}), 2, "--devices");
+}
+
+TEST_F(ClusterCommand, NobodyThereIsSaid) {
+  expect_error({"status", "127.0.0.1:1"}, 1, "127.0.0.1:1: ");
+  expect_error({"worker", "--coordinator", "127.0.0.1:1", "--wait-seconds", "0.1", "--quiet"}, 1,
+               "no coordinator");
+  expect_error(coordinator({"--workers", "1", "--listen", "127.0.0.1:0", "--wait-seconds", "0.1",
+                            "--quiet"}),
+               1, "no worker");
+}
+
+TEST_F(ClusterCommand, NodesOfThisMachineTrainOneModel) {
+  const Outcome outcome =
+      run(training("nodes", {"--nodes", "2", "--strategy", "asp", "--json", "--quiet"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result.at("strategy"), "asp");
+  ASSERT_EQ(result.at("devices").size(), 2U);
+  std::size_t rows = 0;
+  for (const auto& node : result.at("devices")) {
+    rows += node.at("rows").get<std::size_t>();
+    EXPECT_GT(node.at("bytes"), 0);
+  }
+  EXPECT_EQ(rows, 5U * 100);
+  EXPECT_GT(result.at("metrics").at("p@1"), 0.5);
+  EXPECT_EQ(run({"test", folder_ / "nodes", folder_ / "test.txt"}).code, 0);
+}
+
+TEST_F(ClusterCommand, NodesAreDaspUnlessSaidOtherwise) {
+  const Outcome outcome = run(training("auto", {"--nodes", "2", "--emulate", "node1=x0.5"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("strategy  dasp"));
+}
+
+TEST_F(ClusterCommand, CertificatesMakeAClusterOfStrangersSafe) {
+  ASSERT_EQ(run({"certs", folder_ / "certs"}).code, 0);
+  expect_error({"certs", folder_ / "certs"}, 2, "has an authority already");
+  Running running(
+      coordinator({"--workers", "1", "--listen", "127.0.0.1:0", "--tls", folder_ / "certs"}),
+      environment_, folder_ / "out");
+  ASSERT_TRUE(running.wait_for("on port "));
+  ASSERT_TRUE(running.wait_for("\n"));
+  const std::string said = running.said();
+  const std::string port = said.substr(said.find("on port ") + 8);
+  const std::string address = "127.0.0.1:" + port.substr(0, port.find('\n'));
+  // Without a certificate nobody gets as far as a refusal.
+  expect_error({"worker", "--coordinator", address, "--wait-seconds", "0.1", "--quiet"}, 1,
+               "no coordinator");
+  const Outcome worker =
+      run({"worker", "--coordinator", address, "--tls", folder_ / "certs", "--quiet"});
+  EXPECT_EQ(worker.code, 0) << worker.err;
+  EXPECT_EQ(running.finish(), 0) << running.said();
+}
+
+TEST_F(ClusterCommand, LaunchersSayWhereTheCoordinatorIs) {
+  environment_.insert(environment_.end(), {"MASTER_ADDR=127.0.0.1", "MASTER_PORT=1", "RANK=3"});
+  expect_error({"worker", "--wait-seconds", "0.1", "--quiet"}, 1, "127.0.0.1:1: no coordinator");
+}
+
+}  // namespace
+}  // namespace evener
