@@ -36,8 +36,8 @@ struct Wish {
 
 /// "node1=x0.25, 2=x0.5": the speeds of nodes, by number or name.
 std::vector<double> node_speeds(const std::string& emulate, int nodes) {
-  std::vector<std::string> names;
-  for (int i = 0; i < nodes; ++i) names.push_back(fmt::format("node{}", i));
+  std::vector<std::string> names(static_cast<std::size_t>(nodes));
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = fmt::format("node{}", i);
   return parse_emulation(emulate, names);
 }
 

@@ -49,8 +49,8 @@ void Registry::offer(Job job) {
 }
 
 std::vector<WorkerTraits> Registry::places() const {
-  std::vector<WorkerTraits> traits;
-  for (int i = 0; i < options_.most; ++i) traits.push_back({.name = fmt::format("node {}", i)});
+  std::vector<WorkerTraits> traits(static_cast<std::size_t>(options_.most));
+  for (std::size_t i = 0; i < traits.size(); ++i) traits[i].name = fmt::format("node {}", i);
   return traits;
 }
 

@@ -22,10 +22,21 @@ struct Picked {
   float value;
 };
 
-void append(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
-  const auto* data = static_cast<const std::byte*>(from);
-  to.insert(to.end(), data, data + bytes);
-}
+/// Fills memory from the front.
+class Writer {
+ public:
+  explicit Writer(std::vector<std::byte>& to) : to_(to) {}
+  void put(const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to_.data() + at_, from, bytes);
+    at_ += bytes;
+  }
+  /// The rest says nothing.
+  void fill() { std::fill(to_.begin() + static_cast<std::ptrdiff_t>(at_), to_.end(), std::byte{}); }
+
+ private:
+  std::vector<std::byte>& to_;
+  std::size_t at_ = 0;
+};
 
 }  // namespace
 
@@ -55,37 +66,35 @@ void PayloadFormat::check(const PayloadHeader& given) const {
   }
 }
 
-std::vector<std::byte> PayloadFormat::write(std::span<const std::uint32_t> rows, bool whole,
-                                            std::span<const float> values) const {
-  std::vector<std::byte> payload;
-  payload.reserve(header(rows.size(), whole).bytes);
-  append(payload, rows.data(), rows.size_bytes());
+void PayloadFormat::write(std::span<const std::uint32_t> rows, bool whole,
+                          std::span<const float> values, std::vector<std::byte>& payload) const {
+  payload.resize(header(rows.size(), whole).bytes);
+  Writer writer(payload);
+  writer.put(rows.data(), rows.size_bytes());
   std::uint32_t place = 0;
   std::size_t left = compression_.picked(numbers(rows.size(), whole));
   for_places(rows, whole, [&](std::size_t at, std::size_t n) {
     switch (compression_.kind) {
       case Compression::Kind::none:
-        append(payload, values.data() + at, n * sizeof(float));
+        writer.put(values.data() + at, n * sizeof(float));
         break;
       case Compression::Kind::fp16:
         for (std::size_t i = at; i < at + n; ++i) {
           const std::uint16_t bits = half_bits(values[i]);
-          append(payload, &bits, sizeof bits);
+          writer.put(&bits, sizeof bits);
         }
         break;
       case Compression::Kind::top_k:
         for (std::size_t i = at; i < at + n; ++i, ++place) {
           if (values[i] == 0 || left == 0) continue;
           const Picked picked{place, values[i]};
-          append(payload, &picked, sizeof picked);
+          writer.put(&picked, sizeof picked);
           --left;
         }
         break;
     }
   });
-  // Fewer than k numbers differ from zero: the rest says nothing.
-  payload.resize(header(rows.size(), whole).bytes);
-  return payload;
+  writer.fill();  // where fewer than k numbers differ from zero
 }
 
 PayloadReader::PayloadReader(const PayloadFormat& format, const PayloadHeader& header,
@@ -175,15 +184,20 @@ bool PayloadReader::finite() const {
   return poison == 0.0F;
 }
 
-std::vector<Message> chunks_of(std::vector<std::byte> payload, std::uint64_t sequence) {
-  auto owner = std::make_shared<const std::vector<std::byte>>(std::move(payload));
+std::vector<std::byte>& PayloadBuffer::next() {
+  if (!bytes_ || bytes_.use_count() > 1) bytes_ = std::make_shared<std::vector<std::byte>>();
+  return *bytes_;
+}
+
+std::vector<Message> PayloadBuffer::chunks(std::uint64_t sequence) const {
+  const std::span<const std::byte> bytes = *bytes_;
   std::vector<Message> messages;
-  for (std::size_t at = 0; at < owner->size(); at += kChunkBytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += kChunkBytes) {
     wire::Head head;
     head.mutable_chunk()->set_sequence(sequence);
     head.mutable_chunk()->set_offset(at);
-    const std::size_t size = std::min(kChunkBytes, owner->size() - at);
-    messages.push_back({head.SerializeAsString(), {std::span(*owner).subspan(at, size)}, owner});
+    const std::size_t size = std::min(kChunkBytes, bytes.size() - at);
+    messages.push_back({head.SerializeAsString(), {bytes.subspan(at, size)}, bytes_});
   }
   return messages;
 }

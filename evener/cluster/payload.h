@@ -27,9 +27,10 @@ class PayloadFormat {
   PayloadFormat(const Network& network, const Compression& compression);
 
   PayloadHeader header(std::size_t rows, bool whole) const;
-  /// The payload of these places of `values`, which has the model's size.
-  std::vector<std::byte> write(std::span<const std::uint32_t> rows, bool whole,
-                               std::span<const float> values) const;
+  /// The payload of these places of `values`, which has the model's size, in the place of what
+  /// `payload` held.
+  void write(std::span<const std::uint32_t> rows, bool whole, std::span<const float> values,
+             std::vector<std::byte>& payload) const;
   /// Error where no payload can look like that: before any memory is asked for.
   void check(const PayloadHeader& header) const;
 
@@ -89,7 +90,17 @@ class PayloadReader {
   std::vector<std::byte> coded_;          // of a compressed payload
 };
 
-/// The messages that carry `payload`.
-std::vector<Message> chunks_of(std::vector<std::byte> payload, std::uint64_t sequence);
+/// Memory for payloads that are sent one after the other: a large one costs more to ask the system
+/// for than to fill.
+class PayloadBuffer {
+ public:
+  /// The last one's, if that has been sent.
+  std::vector<std::byte>& next();
+  /// The messages that carry what was written to `next`.
+  std::vector<Message> chunks(std::uint64_t sequence) const;
+
+ private:
+  std::shared_ptr<std::vector<std::byte>> bytes_;
+};
 
 }  // namespace evener

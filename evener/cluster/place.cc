@@ -18,15 +18,15 @@ void Place::order(const Task& given, Seconds now, NodeModel& model) {
     step.set_number(part.step.number);
     step.set_learning_rate(part.step.learning_rate);
   }
-  std::vector<std::byte> payload;
+  std::vector<std::byte>& payload = payload_.next();
   model.store().pull(index_, [&](const Pull& pull, std::span<const float> values) {
     order.set_applied(pull.applied);
     set_header(model.pull_format().header(pull.rows.size(), pull.whole), *order.mutable_pull());
-    payload = model.pull_format().write(pull.rows, pull.whole, values);
+    model.pull_format().write(pull.rows, pull.whole, values, payload);
   });
   pulled_bytes_ = payload.size();
   channel->send(message_of(head));
-  for (auto& chunk : chunks_of(std::move(payload), sequence_)) channel->send(std::move(chunk));
+  for (auto& chunk : payload_.chunks(sequence_)) channel->send(std::move(chunk));
 }
 
 bool Place::begin_push(const wire::Push& push, NodeModel& model) {

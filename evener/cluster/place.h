@@ -50,6 +50,7 @@ class Place {
   NodeModel* model_ = nullptr;
   std::uint64_t sequence_ = 0;  // of the last order
   Seconds ordered_ = 0;
+  PayloadBuffer payload_;
   std::size_t pulled_bytes_ = 0;
   wire::Push push_;
   std::unique_ptr<PayloadReader> reader_;  // of the push that is coming in

@@ -184,10 +184,8 @@ class Visit {
     const auto& rows = memory_.work.replica->changed();
     set_header(push_format_->header(rows.size(), false), *push.mutable_push());
     channel_->send(message_of(head));
-    for (auto& chunk :
-         chunks_of(push_format_->write(rows, false, push_.span()), order_.sequence())) {
-      channel_->send(std::move(chunk));
-    }
+    push_format_->write(rows, false, push_.span(), payload_.next());
+    for (auto& chunk : payload_.chunks(order_.sequence())) channel_->send(std::move(chunk));
   }
 
   void say_farewell() {
@@ -211,6 +209,7 @@ class Visit {
   std::optional<PayloadReader> reader_;
   wire::Order order_;
   FloatBuffer push_;
+  PayloadBuffer payload_;
 };
 
 }  // namespace

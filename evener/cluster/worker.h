@@ -30,7 +30,7 @@ struct NodeWork {
   Network network;
   Compression compression;
   DataPrint data;
-  std::size_t most_rows = 0;  // of a batch, by the device's memory; 0: no limit
+  std::size_t most_rows = 0;          // of a batch, by the device's memory; 0: no limit
   std::shared_ptr<const void> owner;  // of what the replica trains on
   std::unique_ptr<NodeReplica> replica;
 };

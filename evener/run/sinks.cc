@@ -16,6 +16,7 @@ class JsonlSink final : public Sink {
 
   void write(const Record& record) override {
     Json line{{"kind", record.kind}, {"step", record.step}, {"seconds", record.seconds}};
+    if (!record.of.empty()) line["of"] = record.of;
     for (const auto& [name, value] : record.fields) {
       std::visit([&line, &key = name](const auto& v) { line[key] = v; }, value);
     }

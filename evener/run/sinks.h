@@ -13,10 +13,11 @@ namespace evener {
 /// One row of measurements, in order; names like "p@1", "train_loss", "samples_per_second".
 using Field = std::pair<std::string, std::variant<double, std::int64_t, std::string>>;
 struct Record {
-  std::string kind;  // "step", "epoch", "eval", "note", "end"
+  std::string kind;  // "step", "epoch", "eval", "worker", "note", "end"
   std::uint64_t step = 0;
   double seconds = 0;  // since the run began
   std::vector<Field> fields;
+  std::string of{};  // whose: a worker's name; empty: the run's
 };
 
 /// A sink never stops a run: a failing write (disk full) is reported once through its warning.

@@ -101,8 +101,9 @@ class TensorboardSink final : public Sink {
 
   void write(const Record& record) override {
     std::string values;
+    const std::string of = record.of.empty() ? "" : record.of + "/";
     for (const auto& [name, value] : record.fields) {
-      const std::string tag = record.kind + "/" + name;
+      const std::string tag = record.kind + "/" + of + name;
       if (const auto* number = std::get_if<double>(&value)) {
         values += scalar(tag, static_cast<float>(*number));
       } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {

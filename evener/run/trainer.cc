@@ -218,7 +218,30 @@ void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
     fields.emplace_back("eval_seconds", eval_seconds_);
     reporter_.record({"eval", position_.step, seconds(), std::move(fields)});
   }
+  record_workers();
   reporter_.flush();
+}
+
+/// What each of several workers has done in this session so far.
+void Trainer::record_workers() {
+  const auto workers = worker_results(engine_->timeline(), step_seconds_);
+  if (workers.size() < 2) return;
+  const auto whole = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
+  for (const auto& worker : workers) {
+    reporter_.record({"worker",
+                      position_.step,
+                      seconds(),
+                      {{"updates", whole(worker.updates)},
+                       {"rows", whole(worker.rows)},
+                       {"batch", whole(worker.batch)},
+                       {"compute_share", worker.compute},
+                       {"transfer_share", worker.transfer},
+                       {"waiting_share", std::max(0.0, 1 - worker.compute - worker.transfer)},
+                       {"mean_staleness", worker.staleness},
+                       {"bytes", whole(worker.bytes)},
+                       {"rejected", whole(worker.rejected)}},
+                      worker.name});
+  }
 }
 
 void Trainer::add_to_average() {

@@ -46,6 +46,7 @@ class Trainer {
   /// Compares `metrics_` with the best so far and saves the parameters if they are better.
   void judge(std::uint64_t epoch);
   void report_epoch(std::uint64_t epoch, bool evaluated);
+  void record_workers();
 
   /// Whether the end of epoch `epoch` (counted from 1) adds to the average.
   bool averages(std::uint64_t epoch) const { return epoch + options_.average > options_.epochs; }

@@ -1,6 +1,8 @@
 // Clusters by the command: what is refused before anything starts, and a run on nodes of this
 // machine.
 #include <filesystem>
+#include <map>
+#include <sstream>
 
 #include "tests/app/command.h"
 
@@ -60,6 +62,17 @@ TEST_F(ClusterCommand, NodesOfThisMachineTrainOneModel) {
   EXPECT_EQ(rows, 5U * 100);
   EXPECT_GT(result.at("metrics").at("p@1"), 0.5);
   EXPECT_EQ(run({"test", folder_ / "nodes", folder_ / "test.txt"}).code, 0);
+
+  // Who did what, after each epoch.
+  std::istringstream metrics(contents_of(folder_ / "nodes/metrics.jsonl"));
+  std::map<std::string, json> last;
+  for (std::string line; std::getline(metrics, line);) {
+    const json record = json::parse(line);
+    if (record.at("kind") == "worker") last[record.at("of")] = record;
+  }
+  ASSERT_EQ(last.size(), 2U);
+  EXPECT_EQ(last["node 0"].at("rows").get<int>() + last["node 1"].at("rows").get<int>(), 500);
+  EXPECT_GT(last["node 1"].at("waiting_share"), 0);
 }
 
 TEST_F(ClusterCommand, NodesAreDaspUnlessSaidOtherwise) {

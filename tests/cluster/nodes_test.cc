@@ -248,9 +248,9 @@ class Saboteur {
     header.bytes += lie;
     set_header(header, *head.mutable_push()->mutable_push());
     stranger_.channel->send(message_of(head));
-    for (auto& chunk : chunks_of(format.write({}, false, values), sequence)) {
-      stranger_.channel->send(std::move(chunk));
-    }
+    PayloadBuffer buffer;
+    format.write({}, false, values, buffer.next());
+    for (auto& chunk : buffer.chunks(sequence)) stranger_.channel->send(std::move(chunk));
   }
   void leave() { stranger_.channel->close("enough"); }
 
@@ -333,9 +333,10 @@ TEST_F(NodesTest, AWorkerThatDiesInTheMiddleOfAPushLeavesNothingOfIt) {
     head.mutable_push()->set_generation(generation);
     set_header(format.header(0, false), *head.mutable_push()->mutable_push());
     dying.channel->send(message_of(head));
-    auto half = format.write({}, false, std::vector<float>(format.size(), 1e6F));
-    half.resize(half.size() / 2);
-    for (auto& chunk : chunks_of(std::move(half), sequence)) dying.channel->send(std::move(chunk));
+    PayloadBuffer half;
+    format.write({}, false, std::vector<float>(format.size(), 1e6F), half.next());
+    half.next().resize(half.next().size() / 2);
+    for (auto& chunk : half.chunks(sequence)) dying.channel->send(std::move(chunk));
     dying.inbox->head(wire::Head::kBeat);
     dying.channel->close("dead");
   });

@@ -20,6 +20,13 @@ Network network_with(std::uint32_t features, Input input = Input::sparse) {
   return {.features = features, .hidden = {7}, .labels = 11, .input = input};
 }
 
+std::vector<std::byte> written(const PayloadFormat& format, std::span<const std::uint32_t> rows,
+                               bool whole, std::span<const float> values) {
+  std::vector<std::byte> payload(3);  // of another one
+  format.write(rows, whole, values, payload);
+  return payload;
+}
+
 /// One message of these bytes in pieces of random sizes, as a network cuts them.
 Message in_pieces(std::span<const std::byte> bytes, Random& random) {
   auto owner = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
@@ -55,7 +62,7 @@ RC_GTEST_PROP(Payload, ComesOutAsItWentIn, (std::uint16_t seed)) {
     }
   });
 
-  const auto payload = format.write(rows, whole, values);
+  const auto payload = written(format, rows, whole, values);
   const PayloadHeader header = format.header(rows.size(), whole);
   RC_ASSERT(payload.size() == header.bytes);
   std::vector<float> back(format.size());
@@ -88,7 +95,7 @@ TEST(Payload, HeadersThatLieAreRefusedBeforeMemoryIsAskedFor) {
 TEST(Payload, ChunksInTheWrongOrderOrTooLongAreRefused) {
   const PayloadFormat format(network_with(10), {});
   std::vector<float> to(format.size());
-  const auto payload = format.write(std::vector<std::uint32_t>{4, 2}, false, to);
+  const auto payload = written(format, std::vector<std::uint32_t>{4, 2}, false, to);
   Random random(1);
   const Message all = in_pieces(payload, random);
   PayloadReader reader(format, format.header(2, false), to);
@@ -103,7 +110,7 @@ TEST(Payload, ChunksInTheWrongOrderOrTooLongAreRefused) {
 TEST(Payload, RowsThatAreNoneAreRefused) {
   const PayloadFormat format(network_with(10), {});
   std::vector<float> values(format.size());
-  auto payload = format.write(std::vector<std::uint32_t>{4, 2}, false, values);
+  auto payload = written(format, std::vector<std::uint32_t>{4, 2}, false, values);
   const std::uint32_t bad = 10;
   std::memcpy(payload.data() + 4, &bad, sizeof bad);
   Random random(1);
@@ -117,7 +124,7 @@ TEST(Payload, NumbersThatAreNotFiniteAreSeen) {
     const PayloadFormat format(network_with(10), {kind});
     std::vector<float> values(format.size());
     values.back() = INFINITY;
-    auto payload = format.write({}, false, values);
+    auto payload = written(format, {}, false, values);
     if (kind == Compression::Kind::fp16) {
       const std::uint16_t infinite = 0x7C00;
       std::memcpy(payload.data() + payload.size() - 2, &infinite, sizeof infinite);
@@ -132,7 +139,9 @@ TEST(Payload, NumbersThatAreNotFiniteAreSeen) {
 }
 
 TEST(Payload, ChunksAreSmallAndInOrder) {
-  const auto messages = chunks_of(std::vector<std::byte>(5'000'000), 7);
+  PayloadBuffer buffer;
+  buffer.next().resize(5'000'000);
+  const auto messages = buffer.chunks(7);
   std::size_t at = 0;
   for (const auto& message : messages) {
     const wire::Head head = head_of(message);
@@ -142,6 +151,7 @@ TEST(Payload, ChunksAreSmallAndInOrder) {
     at += message.body_size();
   }
   EXPECT_EQ(at, 5'000'000U);
+  EXPECT_TRUE(buffer.next().empty()) << "the last payload is still on its way: this is another one";
 }
 
 }  // namespace
