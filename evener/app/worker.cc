@@ -20,13 +20,14 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  evener worker --coordinator 127.0.0.1:7070\n"
     "  evener worker --coordinator node1:7070 --tls certs --data /local/train.txt\n"
+    "  evener worker --coordinator node1:7070 --devices cpu:2,opencl:1.0 --strategy sync\n"
     "  mpirun -n 4 evener worker --coordinator node1:7070 --tls certs\n\n"
     "What is trained and how is the coordinator's to say. A worker that loses its\n"
     "connection comes back by itself.";
 
 struct Wish {
   ClusterWish cluster;
-  std::string coordinator, data, devices = "cpu", memory_limit, emulate;
+  std::string coordinator, data, devices = "cpu", memory_limit, emulate, strategy;
   int rank = -1;
   bool quiet = false;
 };
@@ -66,10 +67,11 @@ void run(const Wish& wish, Shell& shell) {
   const WorkerOptions options = worker_options(wish, environment);
   NodeSurroundings surroundings;
   surroundings.data = wish.data;
-  surroundings.device = wish.devices == "cpu" ? environment.automatic_device : wish.devices;
+  surroundings.devices = wish.devices == "cpu" ? environment.automatic_device : wish.devices;
+  surroundings.strategy = wish.strategy;
   surroundings.memory_limit = wish.memory_limit;
   surroundings.cache_directory = environment.cache_directory;
-  surroundings.devices.cache_directory = environment.cache_directory;
+  surroundings.opening.cache_directory = environment.cache_directory;
   catch_signals("evener: leaving the run; once more ends at once\n");
   const int signal = run_worker(options, [&](const Job& job, int place) {
     return make_node_work(job, place, surroundings, print_warning);
@@ -89,8 +91,12 @@ void add_worker(CLI::App& app, Shell& shell) {
       ->type_name("HOST:PORT");
   command->add_option("--data", wish->data, "this machine's copy of the training data [same path]")
       ->type_name("FILE");
-  command->add_option("--devices", wish->devices, "cpu, cpu:T, opencl:P.D or cuda:N [cpu]")
-      ->type_name("DEVICE");
+  command->add_option("--devices", wish->devices, "one, or several that train together here [cpu]")
+      ->type_name("LIST");
+  command
+      ->add_option("--strategy", wish->strategy,
+                   "of several devices of this worker: evener strategies [auto]")
+      ->type_name("NAME");
   command->add_option("--memory-limit", wish->memory_limit, "of the device's memory")
       ->type_name("MB");
   command->add_option("--emulate", wish->emulate, "a slower machine, as x0.25 of this one")

@@ -76,6 +76,13 @@ class GrpcChannel final : public Channel {
   bool writing_ = false;
 };
 
+/// gRPC names every layer that an error went through; the last one is what happened.
+std::string reason_of(const std::string& message) {
+  if (message.find("connect") == std::string::npos) return message;
+  const std::size_t last = message.rfind(": ");
+  return last == std::string::npos ? message : "cannot connect: " + message.substr(last + 2);
+}
+
 /// What both sides of a stream do with what comes in.
 class Reader {
  public:
@@ -228,7 +235,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
     const auto done = done_;  // outlives this object, which goes as soon as the value is there
     reader_.end(!why_.empty() ? why_
                 : status.ok() ? "the other side has ended it"
-                              : status.error_message());
+                              : reason_of(status.error_message()));
     done->set_value();
   }
 

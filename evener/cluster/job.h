@@ -1,6 +1,7 @@
 // What a coordinator tells a node that joins.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -17,6 +18,7 @@ struct DataPrint {
 struct Job {
   std::map<std::string, std::string> options;  // of the run, resolved
   DataPrint data;
+  std::size_t batch = 0;  // rows that a node gets for a step
 };
 
 }  // namespace evener

@@ -145,6 +145,7 @@ void Registry::give_place(Session& session) {
   welcome.set_generation(place.generation);
   for (const auto& [name, text] : job_->options) (*welcome.mutable_options())[name] = text;
   set_print(job_->data, *welcome.mutable_data());
+  welcome.set_batch(job_->batch);
   welcome.set_heartbeat(options_.heartbeats.beat);
   welcome.set_evict(options_.heartbeats.evict);
   place.channel->send(message_of(head));

@@ -131,9 +131,11 @@ class Visit {
     Job job;
     for (const auto& [name, text] : welcome.options()) job.options[name] = text;
     job.data = print_of(welcome.data());
+    job.batch = welcome.batch();
     const int place = static_cast<int>(welcome.node());
     // One that only lost its connection has everything already.
-    if (!memory_.work.replica || job.options != memory_.job.options || place != memory_.place) {
+    if (!memory_.work.replica || job.options != memory_.job.options ||
+        job.batch != memory_.job.batch || place != memory_.place) {
       memory_.work = make_(job, place);
       memory_.job = std::move(job);
       memory_.place = place;

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "evener/run/start.h"
+#include "evener/runtime/engine_replica.h"
 
 namespace evener {
 
@@ -28,6 +29,54 @@ DataPrint print_of(const TrainingData& data) {
           hash(std::span<const std::uint32_t>(data.rows), all)};
 }
 
+std::size_t batch_of_node(const EngineSetup& setup) {
+  PolicyConfig config;
+  config.workers = static_cast<int>(setup.workforce->places().size());
+  config.batch = setup.batch;
+  config.batch_per_device = setup.batch_per_device;
+  return config.shared_batch();
+}
+
+namespace {
+
+/// One device, or several as one replica.
+struct NodeDevices {
+  std::unique_ptr<Device> one;
+  std::unique_ptr<Replica> replica;
+  std::size_t most_rows = 0;
+};
+
+NodeDevices replica_on(const NodeSurroundings& surroundings, const Job& job, const Network& network,
+                       const Training& training, const Dataset& data) {
+  NodeDevices made;
+  if (surroundings.devices.find(',') == std::string::npos) {
+    if (!surroundings.strategy.empty()) {
+      throw UsageError("--strategy of a worker is for several --devices");
+    }
+    made.one = open_one_device("--devices", surroundings.devices, surroundings.memory_limit,
+                               surroundings.opening);
+    made.replica = made.one->make_replica(network, training);
+    made.most_rows = made.one->most_rows(network, training);
+    return made;
+  }
+  TrainOptions options;
+  options.devices = surroundings.devices;
+  options.memory_limit = surroundings.memory_limit;
+  options.strategy = surroundings.strategy.empty() ? "auto" : surroundings.strategy;
+  options.global_batch_size = static_cast<std::uint32_t>(job.batch);
+  RunDevices devices = open_devices(options, surroundings.opening);
+  options.strategy = strategy_for(options, devices.count());
+  EngineSetup setup = engine_setup(options, std::move(devices));
+  setup.network = network;
+  setup.training = training;
+  setup.plan.data = &data;
+  setup.plan.seed = training.seed;
+  made.replica = make_engine_replica(std::move(setup));
+  return made;
+}
+
+}  // namespace
+
 NodeWork make_node_work(const Job& job, int place, const NodeSurroundings& surroundings,
                         const Warn& warn) {
   TrainOptions options;
@@ -35,8 +84,6 @@ NodeWork make_node_work(const Job& job, int place, const NodeSurroundings& surro
   if (!surroundings.data.empty()) options.data = surroundings.data;
   options.test.clear();  // the coordinator evaluates
   options.cache_dir.clear();
-  auto device = open_one_device("--devices", surroundings.device, surroundings.memory_limit,
-                                surroundings.devices);
   auto data = std::make_shared<TrainingData>(
       open_training_data(options, surroundings.cache_directory, warn));
   NodeWork work;
@@ -45,14 +92,15 @@ NodeWork make_node_work(const Job& job, int place, const NodeSurroundings& surro
   work.data = print_of(*data);
   const Training training =
       training_of_worker(training_of(options), static_cast<std::size_t>(place));
-  work.most_rows = device->most_rows(work.network, training);
-  work.replica = std::make_unique<NodeReplica>(device->make_replica(work.network, training),
-                                               work.network, data->train, work.compression);
+  NodeDevices devices = replica_on(surroundings, job, work.network, training, data->train);
+  work.most_rows = devices.most_rows;
+  work.replica = std::make_unique<NodeReplica>(std::move(devices.replica), work.network,
+                                               data->train, work.compression);
   struct Kept {
     std::shared_ptr<TrainingData> data;
     std::unique_ptr<Device> device;
   };
-  work.owner = std::make_shared<Kept>(Kept{std::move(data), std::move(device)});
+  work.owner = std::make_shared<Kept>(Kept{std::move(data), std::move(devices.one)});
   return work;
 }
 

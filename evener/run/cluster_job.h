@@ -6,20 +6,26 @@
 #include "evener/cluster/worker.h"
 #include "evener/run/data.h"
 #include "evener/run/devices.h"
+#include "evener/runtime/engine.h"
 
 namespace evener {
 
 DataPrint print_of(const TrainingData& data);
 
+/// Rows that a node gets for a step.
+std::size_t batch_of_node(const EngineSetup& setup);
+
 struct NodeSurroundings {
   std::string data;             // this node's copy; empty: where the coordinator has it
-  std::string device = "cpu";   // one, as --devices names it
-  std::string memory_limit;     // of it, as --memory-limit; empty: none
+  std::string devices = "cpu";  // as --devices names them
+  std::string strategy;         // of several; empty: as --strategy auto
+  std::string memory_limit;     // as --memory-limit; empty: none
   std::string cache_directory;  // of data; empty: none
-  DeviceSurroundings devices;
+  DeviceSurroundings opening;
 };
 
-/// Opens the data and the device and makes a replica there. UsageError where that cannot be.
+/// Opens the data and the devices and makes a replica there: of several devices one that trains by
+/// the node's own strategy. UsageError where that cannot be.
 NodeWork make_node_work(const Job& job, int place, const NodeSurroundings& surroundings,
                         const Warn& warn);
 

@@ -297,7 +297,8 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
     reporter.record({"note", start->progress.step, start->progress.seconds, {{"text", note}}});
   }
   if (context.nodes) {
-    context.nodes->offer({option_texts(with_absolute_paths(options)), print_of(data)});
+    const std::size_t batch = batch_of_node(setup);
+    context.nodes->offer({option_texts(with_absolute_paths(options)), print_of(data), batch});
   }
   std::optional<Trainer> trainer;
   try {

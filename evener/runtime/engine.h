@@ -72,6 +72,8 @@ class Engine {
   /// As Policy's.
   std::vector<std::string> standings() const { return policy_->standings(); }
 
+  /// What the next epoch trains on may be changed between epochs.
+  EpochPlan& plan() { return setup_.plan; }
   Models& models() { return *models_; }
   const Timeline& timeline() const { return timeline_; }
   /// Since the engine was made; virtual if it is.

@@ -15,7 +15,7 @@ EpochRows::EpochRows(const EpochPlan& plan, std::uint64_t epoch, std::size_t nex
 
 Slice EpochRows::front(std::span<const std::uint32_t> rows, std::size_t size) const {
   const std::size_t count = next_batch(*plan_.data, rows, 0, size, plan_.balance);
-  return {rows.first(count), count == rows.size() ? std::min(size, count) : size, false};
+  return {rows.first(count), count == rows.size() ? std::min(size, count) : size, 0};
 }
 
 std::optional<Slice> EpochRows::peek(std::size_t size) const {

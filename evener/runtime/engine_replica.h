@@ -1,0 +1,15 @@
+// Several devices under a strategy of their own, as one replica: so a node of a cluster can be a
+// whole machine. A step is what the strategy makes of the batch's rows.
+#pragma once
+
+#include <memory>
+
+#include "evener/device/device.h"
+#include "evener/runtime/engine.h"
+
+namespace evener {
+
+/// `setup` has everything but the rows; its batch size is that of the steps to come.
+std::unique_ptr<Replica> make_engine_replica(EngineSetup setup);
+
+}  // namespace evener
