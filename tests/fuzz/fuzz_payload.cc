@@ -1,0 +1,76 @@
+// Any bytes as frames of a conversation and as a payload that lies about itself: taken apart within
+// the model's vector, or refused with an Error, and nothing else.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "evener/cluster/frame.h"
+#include "evener/cluster/payload.h"
+#include "evener/cluster/wire.h"
+
+namespace {
+
+using namespace evener;
+
+void read_frame(std::span<const std::byte> bytes) {
+  const grpc::Slice slice(bytes.data(), bytes.size());
+  const grpc::ByteBuffer frame(&slice, 1);
+  const auto message = from_frame(frame);
+  if (!message) return;
+  if (message->head.size() + message->body_size() + 4 != bytes.size()) std::abort();
+  try {
+    const wire::Head head = head_of(*message);
+    if (head_of(message_of(head)).kind_case() != head.kind_case()) std::abort();
+  } catch (const Error&) {
+  }
+}
+
+/// The first bytes say what it claims to be, the others are cut into chunks by what they hold.
+void read_payload(std::span<const std::byte> bytes) {
+  if (bytes.size() < 4) return;
+  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
+  const Network network{.features = 9,
+                        .hidden = {2},
+                        .labels = 3,
+                        .input = byte(0) % 4 == 3 ? Input::dense : Input::sparse};
+  const Compression compression{static_cast<Compression::Kind>(byte(0) % 3), 0.2};
+  const PayloadFormat format(network, compression);
+  PayloadHeader header = format.header(byte(1) % 12, byte(2) % 5 == 0);
+  if (byte(2) % 7 == 0) header.bytes += byte(3);
+  std::vector<float> to(format.size());
+  bytes = bytes.subspan(4);
+  try {
+    PayloadReader reader(format, header, to);
+    for (std::size_t at = 0; !bytes.empty() && !reader.complete();) {
+      const std::size_t size = std::min<std::size_t>(1 + byte(0) % 40, bytes.size());
+      Message message;
+      message.body.push_back(bytes.first(size / 2));
+      message.body.push_back(bytes.subspan(size / 2, size - size / 2));
+      reader.feed(at, message);
+      at += size;
+      bytes = bytes.subspan(size);
+    }
+    if (!reader.complete()) return;
+    bool finite = true;
+    format.for_places(reader.rows(), header.whole, [&](std::size_t at, std::size_t n) {
+      for (std::size_t i = at; i < at + n; ++i) finite = finite && std::isfinite(to[i]);
+    });
+    if (finite != reader.finite()) std::abort();
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  if (size == 0) return 0;
+  if (data[0] % 2 == 0) {
+    read_frame(bytes.subspan(1));
+  } else {
+    read_payload(bytes.subspan(1));
+  }
+  return 0;
+}
