@@ -138,6 +138,7 @@ std::optional<TrainResult> finished_run(const TrainOptions& options, const Check
   result.ended = how;
   result.progress = start.progress;
   result.metrics = metrics_in(end->second);
+  result.metrics_epoch = start.progress.epoch;
   if (start.progress.best_epoch > 0) result.best_by = deciding_metric(options);
   if (const auto epoch = records.find("epoch"); epoch != records.end()) {
     result.train_loss = epoch->second.value("train_loss", 0.0);
@@ -167,7 +168,7 @@ std::string default_directory(const std::string& data) {
 }
 
 void refuse_existing_run(const std::string& path) {
-  if (!fs::exists(path + "/config.toml")) return;
+  if (!fs::exists(path + "/config.toml") || never_trained(path)) return;
   const fs::path checkpoints = path + "/checkpoints";
   const bool resumable = fs::is_directory(checkpoints) && !fs::is_empty(checkpoints);
   throw UsageError(path + (resumable
@@ -234,9 +235,9 @@ std::vector<WorkerResult> worker_results(const Timeline& timeline, double second
   for (std::size_t i = 0; i < timeline.names().size(); ++i) {
     const WorkerTotals& totals = timeline.totals()[i];
     const auto tasks = static_cast<double>(std::max<std::uint64_t>(totals.tasks, 1));
-    results.push_back({timeline.names()[i], totals.tasks, totals.updates, totals.rows, totals.last_batch,
-                       totals.compute / total, totals.transfer / total,
-                       totals.staleness_sum / tasks, totals.bytes, totals.rejected});
+    results.push_back({timeline.names()[i], totals.tasks, totals.updates, totals.rows,
+                       totals.last_batch, totals.compute / total, totals.transfer / total,
+                       totals.staleness_sum / tasks, totals.bytes, totals.rejected, totals.lost});
   }
   return results;
 }
@@ -283,7 +284,8 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
     // A model that a device cannot hold is refused here, before there is a directory.
     set_training(setup, options, data, start->model.network);
     setup = checked(std::move(setup));
-    directory.emplace(options.output.empty() ? default_directory(options.data) : options.output,
+    directory.emplace(options.output.empty() ? make_free_directory(default_directory(options.data))
+                                             : options.output,
                       RunDirectory::Open::fresh);
   }
   start->options = option_texts(with_absolute_paths(options));
