@@ -2,6 +2,7 @@
 // worker, and one update made from the gradient of all parts. g = sum_i (rows_i / sum rows) g_i.
 // split=equal is what they do. Ours: split=speed, rows_i = batch * rate_i / sum rate, from the
 // rates of the rounds before, so that all parts take equally long. The updates are the same.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -43,6 +44,7 @@ class Sync final : public Rounds {
   std::vector<std::size_t> parts(const std::vector<int>& workers) override {
     if (!by_speed_) return Rounds::parts(workers);
     std::vector<double> shares;
+    shares.reserve(workers.size());
     for (const int worker : workers) shares.push_back(rate(worker));
     // Equal parts until everybody's rate is known.
     if (std::find(shares.begin(), shares.end(), 0.0) != shares.end()) {
