@@ -97,7 +97,7 @@ std::string make_free_directory(const std::string& path) {
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
   for (int number = 1; !error; ++number) {
-    const std::string name = number == 1 ? path : fmt::format("{}-{}", path, number);
+    std::string name = number == 1 ? path : fmt::format("{}-{}", path, number);
     if (fs::create_directory(name, error)) return name;
     // Something that is no directory has the name: no reason to give up.
     if (error == std::errc::file_exists) error.clear();
