@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Whether --strategy auto does harm: pairs of devices against the better of the two alone, in turns.
+"""Whether --strategy auto does harm: pairs of devices against one alone, in turns, with the default recipe.
 
-    python3 bench/auto.py DATA [--device cpu:1] [--seeds 5] [--epochs 8] [--target 0.7]
+    python3 bench/auto.py DATA [--device cpu:1] [--other cpu:1] [--seeds 3] [--epochs N] [--evener PATH] [-- OPTIONS]
 
-The pairs: equal, the second at a quarter of its speed, the second at a fiftieth. Both sides train with the same options;
-time is to the same P@1, and rows a second of the whole run, start included.
+The pairs: the device and the other, the other at a quarter of its speed, at a fiftieth. Both sides train with the same
+options: the default recipe, and what follows "--". Time is from the start, trials of devices included and evaluations
+not, to 95 % and 99 % of the best P@1 that the device reaches alone (median of the seeds); quality is the best and the
+final P@1.
 """
 import argparse
 import json
@@ -14,51 +16,65 @@ import tempfile
 from pathlib import Path
 
 EVENER = Path(__file__).resolve().parents[1] / "build/release/evener"
-COMMON = ["--hidden", "128", "--loss", "softmax", "--dropout", "0", "--decay", "constant", "--learning-rate", "0.006"]
+SHARES = (0.95, 0.99)
 
 
 def run(args, devices, emulate, seed, folder):
-    command = [str(EVENER), "train", args.data, "--devices", devices, *COMMON, "--epochs", str(args.epochs), "--seed", str(seed),
-               "--quiet", "--checkpoint-minutes", "0", "-o", folder]
+    """Seconds and P@1 of each evaluation, and rows a second."""
+    command = [str(args.evener), "train", args.data, "--devices", devices, "--seed", str(seed), "--quiet", "--checkpoint-minutes",
+               "0", "-o", folder, *args.options]
+    if args.epochs:
+        command += ["--epochs", str(args.epochs)]
     if emulate:
         command += ["--emulate", emulate]
     subprocess.run(command, check=True, capture_output=True)
-    seconds, reached, rate = 0, None, 0
+    curve, evaluating, rate = [], 0, 0
     for line in Path(folder, "metrics.jsonl").read_text().splitlines():
         record = json.loads(line)
-        if record["kind"] == "epoch":  # training time, evaluations not counted
-            seconds += record["train_seconds"]
+        if record["kind"] == "epoch":
             rate = record["samples_per_second"]  # since the start
-        if record["kind"] == "eval" and reached is None and record["p@1"] >= args.target:
-            reached = seconds
-    return reached, rate
+        if record["kind"] == "eval":
+            evaluating += record["eval_seconds"]
+            curve.append((record["seconds"] - evaluating, record["p@1"]))
+    return curve, rate
+
+
+def time_to(curve, target):
+    return next((seconds for seconds, quality in curve if quality >= target), float("inf"))
+
+
+def best(curve):
+    return max(quality for _, quality in curve)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data")
     parser.add_argument("--device", default="cpu:1")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--target", type=float, default=0.7)
+    parser.add_argument("--other", default="cpu:1")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=0, help="0: the recipe's")
+    parser.add_argument("--evener", type=Path, default=EVENER)
+    parser.add_argument("options", nargs="*")
     args = parser.parse_args()
-    pair = f"{args.device},{args.device}"
-    pairs = {"equal pair": "", "second at 25 %": "1=x0.25", "second at 2 %": "1=x0.02"}
-    results = {name: [] for name in ["best alone", *pairs]}
+    both = f"{args.device},{args.other}"
+    sides = {"alone": (args.device, ""), "pair": (both, ""), "other at 25 %": (both, "1=x0.25"), "other at 2 %": (both, "1=x0.02")}
+    results = {name: [] for name in sides}
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1, args.seeds + 1):
-            results["best alone"].append(run(args, args.device, "", seed, f"{folder}/{seed}-alone"))
-            for number, (name, emulate) in enumerate(pairs.items()):
-                results[name].append(run(args, pair, emulate, seed, f"{folder}/{seed}-{number}"))
-    alone_rate = statistics.median(rate for _, rate in results["best alone"])
-    alone_time = statistics.median(t for t, _ in results["best alone"] if t)
-    print(f"{'':<16}{'s to P@1 ' + format(args.target, 'g'):>14}{'against alone':>15}{'rows/s':>10}{'against alone':>15}")
+            for number, (name, (devices, emulate)) in enumerate(sides.items()):
+                results[name].append(run(args, devices, emulate, seed, f"{folder}/{seed}-{number}"))
+    targets = [share * statistics.median(best(curve) for curve, _ in results["alone"]) for share in SHARES]
+    print(f"{'':<16}" + "".join(f"{f's to P@1 {100 * t:.1f}':>20}" for t in targets) + f"{'best P@1':>20}{'final P@1':>12}{'rows/s':>9}")
     for name, runs in results.items():
-        times = [t for t, _ in runs if t]
-        rate = statistics.median(r for _, r in runs)
-        time = statistics.median(times) if len(times) * 2 > len(runs) else float("nan")
-        spread = f" ({min(times):.2f}-{max(times):.2f})" if times else ""
-        print(f"{name:<16}{time:>14.2f}{100 * (time / alone_time - 1):>+13.1f} %{rate:>10.0f}{100 * (rate / alone_rate - 1):>+13.1f} %{spread}")
+        line = f"{name:<16}"
+        for target in targets:
+            times = sorted(time_to(curve, target) for curve, _ in runs)
+            line += f"{f'{statistics.median(times):.2f} ({times[0]:.2f}-{times[-1]:.2f})':>20}"
+        qualities = sorted(100 * best(curve) for curve, _ in runs)
+        line += f"{f'{statistics.median(qualities):.2f} ({qualities[0]:.2f}-{qualities[-1]:.2f})':>20}"
+        line += f"{statistics.median(100 * curve[-1][1] for curve, _ in runs):>12.2f}{statistics.median(rate for _, rate in runs):>9.0f}"
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -31,29 +31,45 @@ bool takes_more() {
   return poll(&error, 1, 0) == 1 && (error.revents & POLLOUT) != 0;
 }
 
+void end(int signal, const char* text) {
+  if (takes_more()) write_line(text);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // takes effect when the handler returns
+}
+
 extern "C" void on_signal(int signal) {
   const int before = errno;
   if (g_signal.exchange(signal) == 0) {
     write_line(g_answer);
   } else {
-    if (takes_more()) write_line("evener: ended at once, without a checkpoint\n");
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);  // takes effect when this handler returns
+    end(signal, "evener: ended at once, without a checkpoint\n");
   }
   errno = before;
+}
+
+extern "C" void on_early_signal(int signal) {
+  end(signal, g_answer);
+}
+
+void handle(const char* answer, void (*handler)(int)) {
+  g_answer = answer;
+  g_terminal = isatty(STDERR_FILENO) == 1;
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 }  // namespace
 
 void catch_signals(const char* answer) {
-  g_answer = answer;
-  g_terminal = isatty(STDERR_FILENO) == 1;
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  handle(answer, on_signal);
+}
+
+void end_on_signals(const char* answer) {
+  handle(answer, on_early_signal);
 }
 
 int caught_signal() {

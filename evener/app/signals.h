@@ -7,6 +7,9 @@ namespace evener {
 /// work.
 void catch_signals(const char* answer);
 
+/// Until the next call of `catch_signals` a signal ends the program, which says `answer` first.
+void end_on_signals(const char* answer);
+
 /// The signal that has arrived since, or 0.
 int caught_signal();
 

@@ -19,6 +19,10 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
       {"epochs", progress.epoch},        {"steps", progress.step},
       {"seconds", progress.seconds},     {"samples_per_second", result.samples_per_second},
       {"train_loss", result.train_loss}, {"metrics", result.metrics}};
+  if (!result.metrics.empty()) {
+    json["metrics_epoch"] = result.metrics_epoch;
+    json["metrics_are_final"] = result.metrics_are_final;
+  }
   if (result.was_complete) json["was_complete"] = true;
   json["strategy"] = result.strategy;
   json["virtual_time"] = result.virtual_time;
@@ -31,7 +35,8 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
                                {"transfer_share", worker.transfer},
                                {"mean_staleness", worker.staleness},
                                {"bytes", worker.bytes},
-                               {"rejected", worker.rejected}});
+                               {"rejected", worker.rejected},
+                               {"lost", worker.lost}});
   }
   json["notes"] = result.notes;
   if (progress.best_epoch > 0) {
@@ -60,6 +65,7 @@ std::string worker_table(const TrainResult& result) {
       text += fmt::format(", {:.1f} MB moved", static_cast<double>(worker.bytes) / 1e6);
     }
     if (worker.rejected > 0) text += fmt::format(", {} refused", worker.rejected);
+    if (worker.lost) text += ", lost";
     text += "\n";
   }
   return text;
@@ -98,7 +104,11 @@ std::string result_text(const TrainResult& result) {
                         metric_text(result.best_by, progress.best_metric), progress.best_epoch);
   }
   if (result.workers.size() > 1) text += worker_table(result);
-  if (!result.metrics.empty()) text += "final model:\n";
+  if (!result.metrics.empty()) {
+    text += result.metrics_are_final
+                ? "final model:\n"
+                : fmt::format("last evaluation (epoch {}):\n", result.metrics_epoch);
+  }
   return text + metrics_table(result.metrics);
 }
 
@@ -107,6 +117,7 @@ std::string result_text(const TrainResult& result) {
 void train_and_print(const TrainOptions& options, RunContext context,
                      const std::string& resume_with, Shell& shell) {
   const Environment& environment = shell.environment;
+  end_on_signals("evener: interrupted before training began; start again with the same command\n");
   context.cache_directory = environment.cache_directory;
   context.devices.automatic = [cpu = environment.automatic_device] { return find_devices(cpu); };
   context.devices.cache_directory = environment.cache_directory;

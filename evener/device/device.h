@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -126,7 +127,8 @@ struct DeviceOptions {
   std::string cache_directory;   // for compiled kernels; empty: none are kept
   /// For tests where there is no card: an OpenCL processor gets a card's layouts and tiles.
   bool as_card = false;
-  ProductsBy products = ProductsBy::fastest;  // own and library: for tests
+  ProductsBy products = ProductsBy::fastest;    // own and library: for tests
+  std::function<void(const std::string&)> say;  // told what keeps the user waiting; may be empty
 };
 
 /// "cpu" (all cores), "cpu:T", "opencl:P.D", "opencl:P.D.S", "cuda:N". UsageError names what is

@@ -56,8 +56,10 @@ class AdaptiveSgd final : public Policy {
                      },
                      [&](const Finished& e) {
                        crew_.at(e.worker).busy = false;
+                       const std::size_t most = crew_.at(e.worker).traits.most_rows;
+                       const std::size_t rows = scaler_.rows(e.worker);
                        scaler_.finished(e);
-                       trials_.finished(e);
+                       trials_.finished(e, e.rows >= (most > 0 ? std::min(most, rows) : rows));
                        continue_or_merge();
                      },
                      [&](const Dry& e) {

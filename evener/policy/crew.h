@@ -42,8 +42,9 @@ class Crew {
   Assign assign(int worker, std::size_t rows, Work work, double rate = 1, int parts = 1) {
     CrewMember& member = at(worker);
     member.busy = true;
-    if (member.traits.most_rows > 0) rows = std::min(rows, member.traits.most_rows);
-    return {worker, std::max<std::size_t>(rows, 1), parts, rate, work};
+    const std::size_t most = member.traits.most_rows;
+    const bool cut = most > 0 && rows > most;
+    return {worker, std::max<std::size_t>(cut ? most : rows, 1), parts, rate, work, cut ? rows : 0};
   }
 
  private:

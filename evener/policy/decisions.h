@@ -25,6 +25,7 @@ struct Assign {
   int parts = 1;
   double rate = 1;  // factor of the learning rate
   Work work = Work::local;
+  std::size_t wanted = 0;  // rows that the device's memory does not hold; 0: it holds them
 
   bool operator==(const Assign&) const = default;
 };

@@ -42,20 +42,29 @@ class Rounds : public Policy {
  protected:
   /// What ends a round; `rows` that each worker trained in it, 0 for those that are gone.
   virtual Decision end_of_round(const std::vector<std::size_t>& rows) = 0;
+  /// Rows of each of these workers' next batch.
+  virtual std::vector<std::size_t> parts(const std::vector<int>& workers) {
+    return std::vector<std::size_t>(workers.size(), rows_);
+  }
+  virtual void finished(const Finished&) {}
 
  private:
   void begin() {
     dry_ = false;
     steps_done_.assign(static_cast<std::size_t>(crew_.size()), 0);
     rows_done_.assign(static_cast<std::size_t>(crew_.size()), 0);
-    for (const int worker : crew_.present())
-      decisions_.push_back(crew_.assign(worker, rows_, work_));
+    const std::vector<int> workers = crew_.present();
+    const std::vector<std::size_t> rows = parts(workers);
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      decisions_.push_back(crew_.assign(workers[i], rows[i], work_));
+    }
   }
 
   void finish(const Finished& event) {
     const auto worker = static_cast<std::size_t>(event.worker);
     crew_.at(event.worker).busy = false;
     rows_done_[worker] += event.rows;
+    finished(event);
     if (++steps_done_[worker] < steps_ && !dry_) {
       decisions_.push_back(crew_.assign(event.worker, rows_, work_));
     } else if (crew_.idle()) {

@@ -9,7 +9,7 @@ namespace evener {
 
 namespace {
 
-constexpr std::size_t kLooks = 2;  // the first of them may have kernels to compile
+constexpr std::size_t kLooks = 2;  // the first of them finds caches cold
 // Slower than this share of what was measured, so often in a row: something has changed.
 constexpr double kSlow = 0.7;
 constexpr int kSlowInARow = 3;
@@ -50,8 +50,9 @@ bool Trials::looked() const {
                      [](const Entry& entry) { return entry.done >= kLooks; });
 }
 
-void Trials::finished(const Finished& event) {
+void Trials::finished(const Finished& event, bool whole) {
   rows_ += event.rows;
+  if (!whole) return;
   for (auto& entry : entries_) {
     if (entry.worker != event.worker) continue;
     ++entry.done;

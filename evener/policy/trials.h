@@ -25,7 +25,8 @@ class Trials {
   void join(int worker, const std::string& name);
   void leave(int worker);
   void epoch_began(Seconds now) { since_ = now; }
-  void finished(const Finished& event);
+  /// `whole`: the batch was as large as the device gets them. A leftover of the epoch tells little.
+  void finished(const Finished& event, bool whole);
   /// What began with the last merge is over; `whole`: rows of a mega-batch that the epoch did not
   /// cut short. What was seen and decided comes back in words.
   std::vector<std::string> merged(Seconds now, std::size_t whole);

@@ -24,8 +24,9 @@ Rank rank_of(const ComparedStrategy& strategy, bool larger_is_better) {
                                                                       : quality};
 }
 
+/// "Never" is no number: where one has no run that got there, there is nothing to overlap.
 bool overlap(const Spread& a, const Spread& b) {
-  return a.low <= b.high && b.low <= a.high;
+  return std::max(a.low, b.low) < kInfinity && a.low <= b.high && b.low <= a.high;
 }
 
 }  // namespace

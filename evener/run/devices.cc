@@ -8,10 +8,13 @@
 #include "evener/core/error.h"
 #include "evener/device/cpu/cpu_device.h"
 #include "evener/device/opencl/list.h"
+#include "evener/run/device_trials.h"
 
 namespace evener {
 
 namespace {
+
+constexpr std::size_t kMega = 1'000'000;
 
 std::string trimmed(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(' ');
@@ -64,7 +67,6 @@ bool is_cpu(const std::string& name) {
 
 /// Bytes of so many megabytes; `part` is what the user wrote.
 std::size_t parse_limit(const std::string& part, const std::string& number) {
-  constexpr std::size_t kMega = 1'000'000;
   std::size_t megabytes = 0;
   const char* end = number.data() + number.size();
   const auto [stop, error] = std::from_chars(number.data(), end, megabytes);
@@ -203,8 +205,10 @@ RunDevices open_devices(const TrainOptions& options, const DeviceSurroundings& s
   const auto limits = parse_memory_limits(options.memory_limit, names);
   RunDevices devices;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    devices.devices.push_back(surroundings.make(
-        names[i], {.memory_limit = limits[i], .cache_directory = surroundings.cache_directory}));
+    devices.devices.push_back(
+        surroundings.make(names[i], {.memory_limit = limits[i],
+                                     .cache_directory = surroundings.cache_directory,
+                                     .say = surroundings.say}));
     names[i] = devices.devices.back()->name();
     refuse_overlap(names, i);
   }
@@ -231,7 +235,25 @@ std::unique_ptr<Device> open_one_device(const std::string& option, const std::st
   }
   if (!trimmed(memory_limit).empty() && is_cpu(name)) refuse_cpu_limit(name);
   return surroundings.make(name, {.memory_limit = parse_memory_limits(memory_limit, {name})[0],
-                                  .cache_directory = surroundings.cache_directory});
+                                  .cache_directory = surroundings.cache_directory,
+                                  .say = surroundings.say});
+}
+
+void keep_devices(TrainOptions& options, const std::vector<std::string>& names,
+                  const std::vector<std::size_t>& kept) {
+  const auto speeds = parse_emulation(options.emulate, names);
+  const auto limits = parse_memory_limits(options.memory_limit, names);
+  std::vector<std::string> devices, emulation, memory;
+  for (const std::size_t i : kept) {
+    if (!speeds.empty() && speeds[i] < 1) {
+      emulation.push_back(fmt::format("{}=x{}", devices.size(), speeds[i]));
+    }
+    if (limits[i] > 0) memory.push_back(fmt::format("{}={}", devices.size(), limits[i] / kMega));
+    devices.push_back(names[i]);
+  }
+  options.devices = fmt::format("{}", fmt::join(devices, ","));
+  options.emulate = fmt::format("{}", fmt::join(emulation, ","));
+  options.memory_limit = fmt::format("{}", fmt::join(memory, ","));
 }
 
 std::string strategy_for_nodes(const TrainOptions& options) {
@@ -249,8 +271,7 @@ std::string strategy_for_nodes(const TrainOptions& options) {
 std::string strategy_for(const TrainOptions& options, std::size_t devices) {
   if (options.strategy != "auto") return options.strategy;
   if (devices == 1) return "sequential";
-  // The paper's constants lose quality on data of an epoch or less a mega-batch (docs/results.md).
-  return "adaptive-sgd:mega-batch=20:scaler=throughput:perturbation=off:gamma=0:demotion=on";
+  return kTogether;
 }
 
 }  // namespace evener

@@ -32,6 +32,7 @@ struct DeviceSurroundings {
   std::function<FoundDevices()> automatic = [] { return FoundDevices{"cpu", {}}; };
   std::string cache_directory;  // for compiled kernels; empty: none
   MakeDevice make = make_device;
+  std::function<void(const std::string&)> say;  // as DeviceOptions'
 };
 
 /// --devices, --emulate and --memory-limit: "cpu:1,cpu:1". UsageError where the list is empty or
@@ -52,10 +53,16 @@ std::vector<double> parse_emulation(const std::string& text, const std::vector<s
 std::vector<std::size_t> parse_memory_limits(const std::string& text,
                                              const std::vector<std::string>& names);
 
+/// Makes --devices, --emulate and --memory-limit speak of these devices of the run alone: what a
+/// resumed run goes on with.
+void keep_devices(TrainOptions& options, const std::vector<std::string>& names,
+                  const std::vector<std::size_t>& kept);
+
 /// Of a cluster: `auto` is dasp. UsageError for strategies of one machine.
 std::string strategy_for_nodes(const TrainOptions& options);
 
-/// `auto` is sequential on one device, and on several adaptive-sgd with our settings.
+/// `auto` is sequential on one device, and on several what those train by that trials leave
+/// (run/device_trials.h).
 std::string strategy_for(const TrainOptions& options, std::size_t devices);
 
 }  // namespace evener

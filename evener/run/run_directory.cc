@@ -1,10 +1,12 @@
 #include "evener/run/run_directory.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "evener/core/error.h"
+#include "evener/run/run_info.h"
 
 namespace evener {
 
@@ -47,6 +50,15 @@ void remove_temporaries(const std::string& path) {
   }
 }
 
+// What a run writes before its first step.
+const std::set<std::string> kEarlyFiles{"config.toml", "log.txt", "metrics.jsonl", "tensorboard"};
+
+void remove_never_trained(const std::string& path) {
+  if (!never_trained(path)) return;
+  std::error_code ignored;  // what is left shows in `refuse_used`
+  for (const fs::path& file : contents(path)) fs::remove_all(file, ignored);
+}
+
 void refuse_used(const std::string& path) {
   if (contents(path).empty()) return;
   throw UsageError(path + ": exists and is not empty; choose another directory, or resume it");
@@ -68,6 +80,31 @@ std::string default_run_directory(const std::string& name, std::time_t now) {
   return fmt::format("runs/{}-{}", clean, stamp.data());
 }
 
+bool never_trained(const std::string& path) {
+  std::error_code error;
+  // Without our lock file it is somebody else's directory.
+  if (!fs::exists(path + "/" + kLockFile, error)) return false;
+  const auto files = contents(path);
+  const bool early = std::all_of(files.begin(), files.end(), [](const fs::path& file) {
+    return kEarlyFiles.count(file.filename().string()) > 0;
+  });
+  const auto records = last_records(path + "/metrics.jsonl");
+  return early && std::all_of(records.begin(), records.end(),
+                              [](const auto& record) { return record.first == "note"; });
+}
+
+std::string make_free_directory(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  for (int number = 1; !error; ++number) {
+    std::string name = number == 1 ? path : fmt::format("{}-{}", path, number);
+    if (fs::create_directory(name, error)) return name;
+    // Something that is no directory has the name: no reason to give up.
+    if (error == std::errc::file_exists) error.clear();
+  }
+  fail(path, "cannot create", error.value());
+}
+
 RunDirectory::RunDirectory(const std::string& path, Open open) : path_(path) {
   std::error_code error;
   if (open == Open::resume) {
@@ -84,6 +121,7 @@ RunDirectory::RunDirectory(const std::string& path, Open open) : path_(path) {
     if (open == Open::resume) {
       remove_temporaries(path);
     } else {
+      remove_never_trained(path);
       refuse_used(path);
     }
   } catch (...) {

@@ -9,11 +9,19 @@ namespace evener {
 /// `runs/NAME-YYYYmmdd-HHMMSS` in local time; characters that make poor file names become '-'.
 std::string default_run_directory(const std::string& name, std::time_t now);
 
+/// Whether it is a run that ended before anything was trained: a new one may take its place.
+bool never_trained(const std::string& path);
+
+/// Makes the directory, or where it exists the first of PATH-2, PATH-3, ... that does not, and says
+/// which. Of processes that ask at the same time each gets its own.
+std::string make_free_directory(const std::string& path);
+
 /// Holds an exclusive lock on the directory as long as it lives; the system drops the lock of a
 /// process that dies, however it dies.
 class RunDirectory {
  public:
-  /// fresh: creates the directory; UsageError if it exists and is not empty.
+  /// fresh: creates the directory; UsageError if it holds anything but a run that never trained,
+  /// which is removed.
   /// resume: the directory must exist; temporary files of a killed run are removed.
   /// Either: Error naming the process that is training into it, if there is one.
   enum class Open { fresh, resume };

@@ -59,7 +59,7 @@ EngineSetup engine_setup(const TrainOptions& options, RunDevices devices) {
   setup.strategy = parse_strategy(strategy_of(options));
   setup.batch = options.global_batch_size;
   setup.batch_per_device = options.batch_size_per_device;
-  setup.devices = std::move(devices.devices);
+  for (auto& device : devices.devices) setup.devices.push_back(std::move(device));
   setup.speeds = std::move(devices.speeds);
   setup.virtual_time = std::move(devices.virtual_time);
   return setup;

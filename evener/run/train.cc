@@ -4,6 +4,7 @@
 #include <ctime>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "evener/run/cluster_job.h"
 #include "evener/run/config.h"
 #include "evener/run/data.h"
+#include "evener/run/device_trials.h"
 #include "evener/run/recipe.h"
 #include "evener/run/run_directory.h"
 #include "evener/run/run_info.h"
@@ -31,6 +33,46 @@ namespace fs = std::filesystem;
 constexpr const char* kRowsKey = "data rows";
 // The same for time: virtual and real seconds do not mix.
 constexpr const char* kVirtualKey = "virtual time";
+
+// Of a simulation: those of the cluster file's devices that auto has left, by number.
+constexpr const char* kUsedKey = "virtual devices";
+
+/// Devices that come later cannot be tried.
+bool tries_out(const TrainOptions& options, const RunContext& context, std::size_t devices) {
+  if (options.strategy != "auto" || devices < 2 || context.nodes) return false;
+  if (!context.virtual_time) return true;
+  const auto& models = context.virtual_time->devices;
+  return std::all_of(models.begin(), models.end(),
+                     [](const DeviceModel& model) { return model.joins_at == 0; });
+}
+
+/// Leaves setup and options the devices that are best, and the time it took in the run's.
+DeviceChoice use_best_devices(EngineSetup& setup, TrainOptions& options, Checkpoint& start) {
+  DeviceChoice choice = choose_devices(setup, start.model.parameters);
+  if (!setup.virtual_time) {
+    std::vector<std::string> names;
+    for (const auto& device : setup.devices) names.push_back(device->name());
+    keep_devices(options, names, choice.devices);
+  }
+  options.strategy = choice.strategy;
+  setup = checked(with_only(std::move(setup), choice.devices, choice.strategy));
+  start.progress.seconds += choice.seconds;
+  return choice;
+}
+
+/// Of a simulation that goes on as it began, the devices that it was left with.
+std::string keep_used(VirtualTimeOptions& time, const TrainOptions& options,
+                      const Checkpoint& start) {
+  const auto used = start.options.find(kUsedKey);
+  if (used == start.options.end() || options.strategy != start.options.at("strategy")) return "";
+  std::vector<DeviceModel> kept;
+  std::istringstream numbers(used->second);
+  for (std::size_t i = 0; numbers >> i;) {
+    if (i < time.devices.size()) kept.push_back(time.devices[i]);
+  }
+  if (!kept.empty()) time.devices = std::move(kept);
+  return used->second;
+}
 
 Checkpoint fresh_start(const TrainOptions& options, const TrainingData& data, Reporter& reporter) {
   Checkpoint start;
@@ -138,6 +180,7 @@ std::optional<TrainResult> finished_run(const TrainOptions& options, const Check
   result.ended = how;
   result.progress = start.progress;
   result.metrics = metrics_in(end->second);
+  result.metrics_epoch = start.progress.epoch;
   if (start.progress.best_epoch > 0) result.best_by = deciding_metric(options);
   if (const auto epoch = records.find("epoch"); epoch != records.end()) {
     result.train_loss = epoch->second.value("train_loss", 0.0);
@@ -167,7 +210,7 @@ std::string default_directory(const std::string& data) {
 }
 
 void refuse_existing_run(const std::string& path) {
-  if (!fs::exists(path + "/config.toml")) return;
+  if (!fs::exists(path + "/config.toml") || never_trained(path)) return;
   const fs::path checkpoints = path + "/checkpoints";
   const bool resumable = fs::is_directory(checkpoints) && !fs::is_empty(checkpoints);
   throw UsageError(path + (resumable
@@ -234,9 +277,9 @@ std::vector<WorkerResult> worker_results(const Timeline& timeline, double second
   for (std::size_t i = 0; i < timeline.names().size(); ++i) {
     const WorkerTotals& totals = timeline.totals()[i];
     const auto tasks = static_cast<double>(std::max<std::uint64_t>(totals.tasks, 1));
-    results.push_back({timeline.names()[i], totals.tasks, totals.updates, totals.rows, totals.last_batch,
-                       totals.compute / total, totals.transfer / total,
-                       totals.staleness_sum / tasks, totals.bytes, totals.rejected});
+    results.push_back({timeline.names()[i], totals.tasks, totals.updates, totals.rows,
+                       totals.last_batch, totals.compute / total, totals.transfer / total,
+                       totals.staleness_sum / tasks, totals.bytes, totals.rejected, totals.lost});
   }
   return results;
 }
@@ -251,11 +294,13 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
     devices.virtual_time = context.virtual_time;
   } else {
     if (context.nodes && options.devices == "auto") options.devices = "cpu";
-    devices = devices_of_run(options, context.devices);
+    DeviceSurroundings surroundings = context.devices;
+    surroundings.say = [&](const std::string& line) { reporter.say(line); };
+    devices = devices_of_run(options, surroundings);
     // So that the run goes on with these, whatever auto finds then.
     if (!devices.found.empty()) options.devices = devices.found;
   }
-  const std::vector<std::string> notes = devices.notes;
+  std::vector<std::string> notes = devices.notes;
   // Cheap refusals come before the data is read; a new run directory after, so that bad data leaves
   // none behind.
   std::optional<RunDirectory> directory;
@@ -268,6 +313,9 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
   } else if (!options.output.empty()) {
     refuse_existing_run(options.output);
   }
+  const bool tries_devices = tries_out(options, context, devices.count());
+  std::string used;  // those of the simulated devices that trials have left
+  if (resumes && devices.virtual_time) used = keep_used(*devices.virtual_time, options, *start);
   options.strategy =
       context.nodes ? strategy_for_nodes(options) : strategy_for(options, devices.count());
   check_options(options);
@@ -283,12 +331,21 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
     // A model that a device cannot hold is refused here, before there is a directory.
     set_training(setup, options, data, start->model.network);
     setup = checked(std::move(setup));
-    directory.emplace(options.output.empty() ? default_directory(options.data) : options.output,
+    if (tries_devices) {
+      const DeviceChoice choice = use_best_devices(setup, options, *start);
+      notes.insert(notes.end(), choice.notes.begin(), choice.notes.end());
+      used = fmt::format("{}", fmt::join(choice.devices, " "));
+    }
+    directory.emplace(options.output.empty() ? make_free_directory(default_directory(options.data))
+                                             : options.output,
                       RunDirectory::Open::fresh);
   }
   start->options = option_texts(with_absolute_paths(options));
   start->options[kRowsKey] = std::to_string(data.row_count());
-  if (context.virtual_time) start->options[kVirtualKey] = "yes";
+  if (context.virtual_time) {
+    start->options[kVirtualKey] = "yes";
+    if (!used.empty()) start->options[kUsedKey] = used;
+  }
   const std::string config = config_text(with_absolute_paths(options));
   write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);

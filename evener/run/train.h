@@ -42,6 +42,7 @@ struct WorkerResult {
   double staleness = 0;        // mean number of updates by others between a task's start and end
   std::uint64_t bytes = 0;     // of its pulls and pushes
   std::uint64_t rejected = 0;  // pushes that were refused
+  bool lost = false;           // it has failed or gone
 };
 
 std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds);
@@ -51,12 +52,14 @@ struct TrainResult {
   std::string ended;  // "epochs", "early stop" or "signal"
   int signal = 0;
   Progress progress;
-  double train_loss = 0;          // mean of the last complete epoch of this session
-  double samples_per_second = 0;  // of this session, evaluations and checkpoints not counted
-  Metrics metrics;                // of the final model; empty without evaluation
-  std::string best_by;            // the metric that decides; empty without evaluation
-  bool virtual_time = false;      // all seconds are those of simulated devices
-  std::string strategy;           // with the options that differ from its defaults
+  double train_loss = 0;            // mean of the last complete epoch of this session
+  double samples_per_second = 0;    // of this session, evaluations and checkpoints not counted
+  Metrics metrics;                  // of the last evaluation; empty without any
+  std::uint64_t metrics_epoch = 0;  // after which that was
+  bool metrics_are_final = true;    // nothing was trained after it: they are the final model's
+  std::string best_by;              // the metric that decides; empty without evaluation
+  bool virtual_time = false;        // all seconds are those of simulated devices
+  std::string strategy;             // with the options that differ from its defaults
   std::vector<WorkerResult> workers;
   std::vector<std::string> notes;  // what was measured and decided, devices that were lost
   bool was_complete = false;       // a finished run was resumed: nothing was done

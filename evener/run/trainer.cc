@@ -77,7 +77,6 @@ TrainResult Trainer::run() {
       counted(data_.train.label_count, "label"),
       counted(layout_of(current_.model.network).parameters(), "parameter")));
   if (!hint_.empty()) reporter_.say(hint_);
-  for (const auto& note : engine_->cut_batches()) reporter_.warn(note);
   if (context_.training_begins) context_.training_begins();
   while (position_.epoch < options_.epochs && !stops_early(options_, current_.progress)) {
     last_step_end_ = step_clock();
@@ -117,6 +116,7 @@ void Trainer::keep_note(const std::string& text) {
 }
 
 bool Trainer::after_step(const StepReport& report) {
+  for (const auto& cut : engine_->take_cuts()) reporter_.warn(cut);
   const double now = step_clock();
   step_seconds_ += now - last_step_end_;
   rows_done_ += report.rows;
@@ -173,6 +173,8 @@ bool Trainer::evaluate_replica() {
   metrics_ = evaluate(*predictions, data_.evaluation->labels, data_.train.label_count,
                       data_.inverse_propensity);
   metrics_line_ = metrics_line(metrics_);
+  metrics_epoch_ = position_.epoch + (position_.next_row > 0 ? 1 : 0);
+  metrics_step_ = position_.step;
   if (!std::isfinite(metrics_.at("loss"))) throw DivergedError("the evaluation loss is not finite");
   if (metrics_.count(best_by_) == 0) {
     throw UsageError("--early-stop " + best_by_ +
@@ -303,7 +305,10 @@ void Trainer::save_parameters(const std::string& path) {
 TrainResult Trainer::complete(const std::string& ended) {
   save();
   const bool averaged = current_.state.size() > optimizer_vectors_;
-  if (averaged) use_average();
+  if (averaged) {
+    use_average();
+    metrics_step_.reset();
+  }
   if (data_.evaluation && (averaged || metrics_.empty())) {
     if (!evaluate_replica()) return leave("signal", interrupted());
   }
@@ -333,6 +338,8 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   result.train_loss = train_loss_;
   result.samples_per_second = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
   result.metrics = metrics_;
+  result.metrics_epoch = metrics_epoch_;
+  result.metrics_are_final = metrics_step_ == position_.step;
   result.best_by = best_by_;
   result.strategy = engine_->strategy().text();
   result.virtual_time = engine_->is_virtual();

@@ -90,8 +90,10 @@ class Trainer {
   std::string hint_;  // of the batch size
   std::vector<std::string> notes_;
   std::string best_by_;
-  Metrics metrics_;           // of the last evaluation
-  std::string metrics_line_;  // the same for the display
+  Metrics metrics_;  // of the last evaluation
+  std::uint64_t metrics_epoch_ = 0;
+  std::optional<std::uint64_t> metrics_step_;  // of a model that is no longer: nothing
+  std::string metrics_line_;                   // the same for the display
   double train_loss_ = 0;
 
   Stopwatch clock_;

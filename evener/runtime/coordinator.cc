@@ -11,6 +11,12 @@ namespace {
 
 constexpr int kMostNodeLosses = 9;
 
+/// Most errors of a device begin with its name already, without what an emulation adds to it.
+std::string blame(const std::string& name, const std::string& why) {
+  const std::string device = name.substr(0, name.find(" (")) + ": ";
+  return fmt::format("{}: {}", name, why.starts_with(device) ? why.substr(device.size()) : why);
+}
+
 }  // namespace
 
 Coordinator::Coordinator(const EpochPlan& plan, Policy& policy, Models& models, Stage& stage,
@@ -67,6 +73,7 @@ bool Coordinator::run_epoch(Position& position,
 void Coordinator::join(int worker) {
   ++present_;
   books_[static_cast<std::size_t>(worker)].lost = false;
+  timeline_.set_lost(worker, false);
   tell(Joined{worker, workers_[static_cast<std::size_t>(worker)]});
 }
 
@@ -111,6 +118,17 @@ std::vector<std::string> Coordinator::take_losses() {
 
 std::vector<std::string> Coordinator::take_notes() {
   return std::exchange(notes_, {});
+}
+
+std::vector<std::string> Coordinator::take_cuts() {
+  return std::exchange(cuts_, {});
+}
+
+void Coordinator::note_cut(const Assign& decision) {
+  const auto index = static_cast<std::size_t>(decision.worker);
+  if (decision.wanted == 0 || std::exchange(books_[index].cut, true)) return;
+  cuts_.push_back(fmt::format("{}: its memory holds batches of {} rows, not of {}",
+                              workers_[index].name, decision.rows, decision.wanted));
 }
 
 void Coordinator::tell(const Event& event) {
@@ -212,6 +230,7 @@ Step Coordinator::next_step(const Assign& decision) {
 void Coordinator::assign(const Assign& decision) {
   // Lost, which the policy is about to be told: its rows are still there for the others.
   if (books_[static_cast<std::size_t>(decision.worker)].lost) return;
+  note_cut(decision);
   Task task;
   task.worker = decision.worker;
   task.work = decision.work;
@@ -304,7 +323,8 @@ void Coordinator::spoil(const Arrival& arrival) {
 void Coordinator::drop(int worker, const std::string& why, std::span<const Part> parts) {
   const auto index = static_cast<std::size_t>(worker);
   Books& books = books_[index];
-  const std::string reason = fmt::format("{}: {}", workers_[index].name, why);
+  const std::string reason = blame(workers_[index].name, why);
+  timeline_.set_lost(worker, true);
   if (--present_ == 0 && !stage_.awaits()) throw DeviceError(reason);
   losses_.push_back(reason);
   // Nodes go for many reasons that have nothing to do with what they were given.

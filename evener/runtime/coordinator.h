@@ -37,6 +37,9 @@ class Coordinator {
   std::vector<std::string> take_losses();
   /// What the policy has to say to people so far; cleared by this.
   std::vector<std::string> take_notes();
+  /// Of devices whose memory is too small for the batches they were to get: how large these are
+  /// and would have been, once a device; cleared by this.
+  std::vector<std::string> take_cuts();
 
  private:
   struct Books {
@@ -44,11 +47,13 @@ class Coordinator {
     std::vector<Slice> unmerged;  // trained by it and not in the global model yet
     double unmerged_loss = 0;
     bool lost = false;
+    bool cut = false;  // it was said that its memory is too small for its batches
   };
 
   void tell(const Event& event);
   void act(const Decision& decision);
   void assign(const Assign& decision);
+  void note_cut(const Assign& decision);
   void start_foreseen();
   void absorb(const Absorb& decision);
   void reject(int worker);
@@ -89,7 +94,7 @@ class Coordinator {
   Step gradient_step_{0, 0};   // of the round of gradients under way
   std::uint64_t version_ = 0;  // updates of the shared model, by all
   int spoiled_in_a_row_ = 0;
-  std::vector<std::string> losses_, notes_;
+  std::vector<std::string> losses_, notes_, cuts_;
 };
 
 }  // namespace evener

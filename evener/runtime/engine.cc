@@ -117,14 +117,4 @@ std::string Engine::device_names() const {
   return fmt::format("{}", fmt::join(timeline_.names(), " + "));
 }
 
-std::vector<std::string> Engine::cut_batches() const {
-  std::vector<std::string> notes;
-  for (const auto& worker : workers_) {
-    if (worker.most_rows == 0 || worker.most_rows >= setup_.batch) continue;
-    notes.push_back(fmt::format("{}: its memory holds batches of {} rows, not of {}", worker.name,
-                                worker.most_rows, setup_.batch));
-  }
-  return notes;
-}
-
 }  // namespace evener

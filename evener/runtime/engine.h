@@ -21,9 +21,9 @@ struct EngineSetup {
   Training training;
   EpochPlan plan;
   StrategyChoice strategy;
-  std::size_t batch = 256;           // rows of one update, over all devices
-  std::size_t batch_per_device = 0;  // 0: not given
-  std::vector<std::unique_ptr<Device>> devices;
+  std::size_t batch = 256;                         // rows of one update, over all devices
+  std::size_t batch_per_device = 0;                // 0: not given
+  std::vector<std::shared_ptr<Device>> devices;    // of a run, and of the trials before it
   std::vector<double> speeds;                      // emulated; empty: none
   std::optional<VirtualTimeOptions> virtual_time;  // its devices then stand for `devices`
   /// Set: workers are elsewhere, and the one device evaluates.
@@ -49,6 +49,7 @@ class Engine {
     return coordinator_.run_epoch(position, after_step);
   }
   std::vector<std::string> take_losses() { return coordinator_.take_losses(); }
+  std::vector<std::string> take_cuts() { return coordinator_.take_cuts(); }
   /// What the policy and the devices have to say to people; cleared by this.
   std::vector<std::string> take_notes();
   std::vector<std::uint64_t> steps() const { return coordinator_.steps(); }
@@ -79,8 +80,6 @@ class Engine {
   /// Since the engine was made; virtual if it is.
   Seconds now() const { return stage_->now(); }
   bool is_virtual() const { return setup_.virtual_time.has_value(); }
-  /// Of devices whose memory is too small for the batch size: how large their batches are.
-  std::vector<std::string> cut_batches() const;
   /// "cpu:1 + cpu:1 (emulated x0.25)".
   std::string device_names() const;
   const StrategyChoice& strategy() const { return setup_.strategy; }

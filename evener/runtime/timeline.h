@@ -31,6 +31,7 @@ struct WorkerTotals {
   double staleness_sum = 0;    // over updates
   std::uint64_t staleness_max = 0;
   std::size_t last_batch = 0, batch_before = 0;
+  bool lost = false;  // it has failed or gone, and not come back
 };
 
 class Timeline {
@@ -40,6 +41,7 @@ class Timeline {
 
   void add_task(const Task& task, const Spent& spent, std::uint64_t staleness);
   void add_merge(Seconds begin, Seconds end);
+  void set_lost(int worker, bool lost) { totals_[static_cast<std::size_t>(worker)].lost = lost; }
   void add_reject(int worker) { ++totals_[static_cast<std::size_t>(worker)].rejected; }
 
   const std::vector<std::string>& names() const { return names_; }

@@ -172,9 +172,10 @@ TEST_F(SeveralDevices, EmulatedSlownessIsSaidEverywhere) {
   EXPECT_THAT(outcome.out, HasSubstr(name + ": "));
   EXPECT_THAT(contents_of(folder_ / "run/log.txt"), HasSubstr("training on cpu:1 + " + name));
   EXPECT_THAT(contents_of(folder_ / "run/trace.json"), HasSubstr(name));
-  const json result = json::parse(run(training("other", {"--devices", "cpu:1,cpu:2", "--emulate",
-                                                         "cpu:2=x0.5", "--json", "--quiet"}))
-                                      .out);
+  const json result =
+      json::parse(run(training("other", {"--devices", "cpu:1,cpu:2", "--emulate", "cpu:2=x0.5",
+                                         "--strategy", "sync", "--json", "--quiet"}))
+                      .out);
   EXPECT_EQ(result.at("devices").at(0).at("name"), "cpu:1");
   EXPECT_EQ(result.at("devices").at(1).at("name"), "cpu:2 (emulated x0.5)");
 }
@@ -274,7 +275,7 @@ TEST_F(Simulate, TheSameTwiceToTheBit) {
 }
 
 TEST_F(Simulate, NamesTheDevicesOfTheFile) {
-  const Outcome outcome = run(simulation("run"));
+  const Outcome outcome = run(simulation("run", {"--strategy", "adaptive-sgd"}));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err,
               HasSubstr("simulating training on fast card + older card + host by adaptive-sgd"));

@@ -57,7 +57,8 @@ std::unique_ptr<Device> open_device(const std::string& name, std::size_t memory_
                      {.memory_limit = memory_limit,
                       .cache_directory = "",
                       .as_card = library || name.starts_with("card/"),
-                      .products = library ? ProductsBy::library : ProductsBy::own});
+                      .products = library ? ProductsBy::library : ProductsBy::own,
+                      .say = {}});
 }
 
 std::string test_name(std::string device) {

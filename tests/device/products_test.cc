@@ -128,7 +128,7 @@ TEST_F(ProductsTest, ACardMeasuresAtItsFirstStep) {
   for (int start = 0; start < 2; ++start) {
     const auto device =
         make_device(as_library->substr(as_library->find('/') + 1),
-                    {.memory_limit = 0, .cache_directory = directory_, .as_card = true});
+                    {.memory_limit = 0, .cache_directory = directory_, .as_card = true, .say = {}});
     const auto replica = device->make_replica(c.network, c.training);
     replica->load(0, start_of(c));
     replica->step({&c.data, rows}, {1, 0.05F});

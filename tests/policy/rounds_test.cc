@@ -43,6 +43,34 @@ TEST(Sync, ALostWorkerIsNotWaitedFor) {
             (Decisions{Apply{{1, 0}}, Assign{0, 128, 1, 1, Work::gradient}}));
 }
 
+TEST(Sync, PartsBySpeedAddUpToTheBatchAndTakeEquallyLong) {
+  const auto policy = make("sync:split=speed", 3, 256);
+  const auto parts = [](const Decisions& decisions) {
+    std::vector<std::size_t> rows;
+    for (const auto& decision : decisions) {
+      if (const auto* assign = std::get_if<Assign>(&decision)) rows.push_back(assign->rows);
+    }
+    return rows;
+  };
+  std::vector<std::size_t> rows = parts(policy->on(EpochBegan{0, 100'000}));
+  EXPECT_EQ(rows, (std::vector<std::size_t>{85, 86, 85})) << "nothing is known yet";
+  const std::vector<double> per_row{1e-3, 2e-3, 4e-3};
+  for (int round = 0; round < 3; ++round) {
+    Decisions next;
+    for (int i = 0; i < 3; ++i) {
+      const std::size_t n = rows[static_cast<std::size_t>(i)];
+      next =
+          policy->on(Finished{i, n, static_cast<double>(n) * per_row[static_cast<std::size_t>(i)]});
+    }
+    rows = parts(next);
+    EXPECT_EQ(rows, (std::vector<std::size_t>{146, 73, 37}));
+  }
+  const Decisions after = policy->on(Lost{0, 146});
+  EXPECT_TRUE(parts(after).empty()) << "the others are still at work";
+  policy->on(Finished{1, 73, 0.146});
+  EXPECT_EQ(parts(policy->on(Finished{2, 37, 0.148})), (std::vector<std::size_t>{171, 85}));
+}
+
 TEST(Elastic, PullsEveryPeriodSteps) {
   const auto policy = make("elastic:period=2", 3, 64);
   const auto go = [](int worker) { return Decision{Assign{worker, 64, 1, 1, Work::local}}; };
@@ -66,7 +94,8 @@ TEST(Sma, AveragesAfterEveryStepWithMomentum) {
 }
 
 RC_GTEST_PROP(Rounds, EveryRowIsTrainedOnceAndMergesFindAllIdle, ()) {
-  const std::string strategy = *rc::gen::element<std::string>("sync", "elastic", "sma");
+  const std::string strategy =
+      *rc::gen::element<std::string>("sync", "sync:split=speed", "elastic", "sma");
   const int count = *rc::gen::inRange(1, 6);
   std::vector<ToyWorker> workers;
   for (int i = 0; i < count; ++i) {

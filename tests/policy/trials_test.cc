@@ -86,7 +86,7 @@ TEST(Trials, AreRepeatedWhereDevicesBecomeSlow) {
   double now = 0;
   const auto mega_batch = [&](double seconds, double b_seconds = 1.5) {
     for (const int worker : trials.active()) {
-      trials.finished({worker, 50, worker == 0 ? 1 : b_seconds});
+      trials.finished({worker, 50, worker == 0 ? 1 : b_seconds}, true);
     }
     return trials.merged(now += seconds, 50);
   };
@@ -114,11 +114,23 @@ TEST(Trials, AreRepeatedWhereDevicesBecomeSlow) {
   EXPECT_THAT(trials.active(), ElementsAre(1)) << "whoever is left trains";
 }
 
+TEST(Trials, ALeftoverOfTheEpochIsNoLook) {
+  Trials trials(true, 1.4);
+  trials.join(0, "a");
+  trials.join(1, "b");
+  for (int i = 0; i < 2; ++i) trials.finished({0, 50, 1}, true);
+  trials.finished({1, 50, 1}, true);
+  trials.finished({1, 3, 1}, false);
+  EXPECT_FALSE(trials.looked());
+  trials.finished({1, 50, 1}, true);
+  EXPECT_TRUE(trials.looked());
+}
+
 TEST(Trials, OffTheyLeaveEverybodyIn) {
   Trials trials(false, 1.4);
   trials.join(0, "a");
   trials.join(1, "b");
-  trials.finished({0, 100, 1});
+  trials.finished({0, 100, 1}, true);
   EXPECT_FALSE(trials.looking());
   EXPECT_THAT(trials.merged(1, 100), IsEmpty());
   EXPECT_THAT(trials.active(), ElementsAre(0, 1));

@@ -31,7 +31,8 @@ ComparedRun run_of(std::uint64_t seed, double speed, double target) {
   run.best_quality = run.final_quality = run.curve.back().quality;
   run.seconds = 10 / speed;
   run.samples_per_second = 1000 * speed;
-  run.workers = {{"fast", 900, 90000, 256, 0.9, 0.05, 0.25}, {"slow", 100, 1600, 16, 0.7, 0.1, 9}};
+  run.workers = {{"fast", 900, 900, 90000, 256, 0.9, 0.05, 0.25},
+                 {"slow", 100, 100, 1600, 16, 0.7, 0.1, 9}};
   run.series.resize(2);
   for (int i = 1; i <= 20; ++i) {
     run.series[0].push_back({i / speed / 2, 256, 45.0 * i, 0.9, 0.05});
@@ -180,6 +181,16 @@ TEST(Verdict, IsSureWhereTheTimesLieApart) {
   EXPECT_THAT(comparison_text(comparison), HasSubstr("recommended here: --strategy adaptive\n"));
   EXPECT_THAT(comparison_json(comparison), HasSubstr("\"recommended\": \"adaptive\""));
   EXPECT_THAT(comparison_json(comparison), HasSubstr("\"too_close_to_call\": []"));
+}
+
+TEST(Verdict, OneThatNeverGotThereDoesNotOverlapWithOneThatMostlyDid) {
+  Comparison comparison = typical();
+  comparison.strategies[1].runs[0].seconds_to_target.reset();
+  for (ComparedRun& run : comparison.strategies[0].runs) run.seconds_to_target.reset();
+  const Verdict verdict = comparison.verdict();
+  EXPECT_EQ(verdict.best->strategy, "adaptive");
+  EXPECT_TRUE(verdict.by_time);
+  EXPECT_FALSE(verdict.too_close);
 }
 
 TEST(Verdict, IsTooCloseToCallWhereTheTimesOverlap) {

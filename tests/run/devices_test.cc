@@ -176,11 +176,32 @@ TEST(Emulation, RefusesSpeedsThatAreNone) {
   }
 }
 
+TEST(KeepDevices, OptionsSpeakOfThoseThatAreLeft) {
+  TrainOptions options;
+  options.devices = "auto";
+  options.emulate = "1=x0.5,2=x0.25";
+  options.memory_limit = "512,opencl:0.1=256";
+  const std::vector<std::string> names{"cpu:1", "opencl:0.0", "opencl:0.1"};
+  TrainOptions last = options;
+  keep_devices(last, names, {2});
+  EXPECT_EQ(last.devices, "opencl:0.1");
+  EXPECT_EQ(parse_emulation(last.emulate, {"opencl:0.1"}), (std::vector<double>{0.25}));
+  EXPECT_EQ(parse_memory_limits(last.memory_limit, {"opencl:0.1"}),
+            (std::vector<std::size_t>{256'000'000}));
+  TrainOptions first = options;
+  keep_devices(first, names, {0});
+  EXPECT_EQ(first.emulate, "");
+  EXPECT_EQ(first.memory_limit, "");
+  keep_devices(options, names, {0, 1});
+  EXPECT_EQ(options.devices, "cpu:1,opencl:0.0");
+  EXPECT_EQ(parse_emulation(options.emulate, {"cpu:1", "opencl:0.0"}),
+            (std::vector<double>{1, 0.5}));
+}
+
 TEST(StrategyFor, AutoGoesByTheNumberOfDevices) {
   TrainOptions options;
   EXPECT_EQ(strategy_for(options, 1), "sequential");
-  EXPECT_EQ(strategy_for(options, 2),
-            "adaptive-sgd:mega-batch=20:scaler=throughput:perturbation=off:gamma=0:demotion=on");
+  EXPECT_EQ(strategy_for(options, 2), "sync:split=speed");
   options.strategy = "sync";
   EXPECT_EQ(strategy_for(options, 1), "sync");
 }

@@ -1,6 +1,8 @@
 #include "evener/run/run_directory.h"
 
 #include <cstdlib>
+#include <future>
+#include <set>
 
 #include "support.h"
 #include <gmock/gmock.h>
@@ -47,8 +49,27 @@ TEST(RunDirectory, AFreshRunTakesAnEmptyDirectoryAndOneWhereNothingHappened) {
   {
     const RunDirectory run(folder.path(), Open::fresh);
     put_contents(run.config(), "x");
+    put_contents(run.metrics(), "{\"kind\":\"note\",\"text\":\"left out: cpu\"}\n");
+  }
+  {
+    const RunDirectory run(folder.path(), Open::fresh);
+    EXPECT_THAT(names_in(folder.path()), ElementsAre(".lock")) << "it never trained";
+    put_contents(run.metrics(), "{\"kind\":\"step\",\"train_loss\":1}\n");
   }
   EXPECT_THROW(RunDirectory(folder.path(), Open::fresh), UsageError);
+}
+
+TEST(RunDirectory, OnlyWhatARunWritesBeforeItsFirstStepMayBeReplaced) {
+  const Folder folder;
+  for (const char* file : {"checkpoints", "last.safetensors", "thesis.tex"}) {
+    const std::string path = folder / (std::string("run-") + file);
+    { const RunDirectory run(path, Open::fresh); }
+    put_contents(path + "/config.toml", "x");
+    EXPECT_TRUE(never_trained(path));
+    put_contents(path + "/" + file, "precious");
+    EXPECT_FALSE(never_trained(path));
+    EXPECT_THROW(RunDirectory(path, Open::fresh), UsageError) << file;
+  }
 }
 
 TEST(RunDirectory, ResumingNeedsARunAndClearsTemporaries) {
@@ -112,6 +133,21 @@ TEST(RunDirectory, OnlyOneProcessTrainsIntoIt) {
   EXPECT_EQ(error_of([&] { RunDirectory(folder / "run", Open::resume); }), expected);
   other.kill_now();
   EXPECT_EQ(error_of([&] { RunDirectory(folder / "run", Open::resume); }), "");
+}
+
+TEST(RunDirectory, RunsOfTheSameSecondGetNamesOfTheirOwn) {
+  const Folder folder;
+  const std::string name = folder / "runs/data-20260101-120000";
+  std::vector<std::future<std::string>> runs;
+  for (int i = 0; i < 8; ++i) {
+    runs.push_back(std::async(std::launch::async, [&] { return make_free_directory(name); }));
+  }
+  std::set<std::string> made;
+  for (auto& run : runs) made.insert(run.get());
+  std::set<std::string> expected{name};
+  for (int i = 2; i <= 8; ++i) expected.insert(name + "-" + std::to_string(i));
+  EXPECT_EQ(made, expected);
+  const RunDirectory run(name, Open::fresh);  // made, and empty
 }
 
 TEST(RunDirectory, DefaultNameSaysWhatAndWhen) {

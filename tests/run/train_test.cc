@@ -214,5 +214,21 @@ TEST_F(Train, ModelsKeepTheTransformAndPredictAlike) {
             result.metrics);
 }
 
+TEST_F(Train, MetricsOfAnInterruptedRunAreThoseOfItsLastEvaluation) {
+  const TrainResult whole = run("whole");
+  EXPECT_TRUE(whole.metrics_are_final);
+  EXPECT_EQ(whole.metrics_epoch, 3U);
+  const std::uint64_t steps = whole.progress.step / 3;
+  long at = 0;  // asked after each step and at some other places: find one inside an epoch
+  TrainResult cut;
+  do {
+    std::filesystem::remove_all(folder_ / "cut");
+    cut = run("cut", at++);
+  } while (cut.progress.step % steps == 0 || cut.progress.epoch == 0);
+  EXPECT_EQ(cut.ended, "signal");
+  EXPECT_FALSE(cut.metrics_are_final);
+  EXPECT_EQ(cut.metrics_epoch, cut.progress.epoch);
+}
+
 }  // namespace
 }  // namespace evener

@@ -26,6 +26,7 @@ class CoordinatorTest : public testing::Test {
     logs_ = std::vector<FakeLog>(static_cast<std::size_t>(workers));
     for (auto& log : logs_) {
       log.remote = remote_;
+      log.most_rows = most_rows_;
       setup.devices.push_back(
           std::make_unique<FakeDevice>("card " + std::to_string(&log - logs_.data()), log));
     }
@@ -58,6 +59,7 @@ class CoordinatorTest : public testing::Test {
   Dataset data_ = small_data(10);
   EpochPlan plan_;
   bool remote_ = false;  // devices have memory of their own
+  std::size_t most_rows_ = 0;
   std::vector<FakeLog> logs_;
   std::unique_ptr<Engine> engine_;
   Position position_;
@@ -76,6 +78,23 @@ TEST_F(CoordinatorTest, CutsAnEpochAndCountsIt) {
     sum += batch.front() * static_cast<double>(batch.size());
   }
   EXPECT_DOUBLE_EQ(position_.loss_sum, sum);
+}
+
+// What a strategy asks of a device is its own affair: a part of the batch, or more than it.
+TEST_F(CoordinatorTest, SaysOnceOfADeviceThatItsMemoryIsTooSmallForWhatItIsAsked) {
+  const auto cuts = [&](const std::string& strategy, std::size_t batch) {
+    engine(strategy, 2, batch).run_epoch(position_ = {}, go_on);
+    return engine_->take_cuts();
+  };
+  most_rows_ = 3;
+  EXPECT_THAT(cuts("sync", 6), testing::IsEmpty()) << "3 rows each";
+  EXPECT_THAT(cuts("sync", 8), testing::UnorderedElementsAre(
+                                   "card 0: its memory holds batches of 3 rows, not of 4",
+                                   "card 1: its memory holds batches of 3 rows, not of 4"));
+  EXPECT_THAT(
+      cuts("hogbatch:accelerator-batch=5", 2),
+      testing::UnorderedElementsAre("card 0: its memory holds batches of 3 rows, not of 5",
+                                    "card 1: its memory holds batches of 3 rows, not of 5"));
 }
 
 TEST_F(CoordinatorTest, PausesAndGoesOnWithTheSameBatches) {
@@ -140,7 +159,20 @@ TEST_F(CoordinatorTest, AWorkerThatFailsIsDroppedAndItsRowsAreTrainedByOthers) {
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     EXPECT_EQ(rows, all_rows()) << strategy;
     EXPECT_TRUE(failing.take_losses().empty());
+    std::vector<bool> lost;
+    for (const auto& totals : failing.timeline().totals()) lost.push_back(totals.lost);
+    EXPECT_THAT(lost, testing::ElementsAre(false, true, false));
   }
+}
+
+TEST_F(CoordinatorTest, ADevicesNameIsSaidOnceInTheReasonOfItsLoss) {
+  data_ = small_data(200);
+  Engine& failing = engine("elastic:period=3", 3);
+  logs_[1].fails_after = 3;
+  logs_[1].failure = "card 1: training step: out of resources";
+  EXPECT_TRUE(failing.run_epoch(position_, go_on));
+  EXPECT_THAT(failing.take_losses(),
+              testing::ElementsAre("card 1: training step: out of resources"));
 }
 
 TEST_F(CoordinatorTest, WithTheLastWorkerTheRunFails) {

@@ -25,8 +25,10 @@ struct FakeLog {
   };
   std::vector<Hint> hints;     // with each step
   bool remote = false;         // as of a device with memory of its own
+  std::size_t most_rows = 0;   // that its memory holds; 0: no limit
   std::uint64_t bad_step = 0;  // its loss is infinite
   std::uint64_t fails_after = std::numeric_limits<std::uint64_t>::max();  // steps that succeed
+  std::string failure = "the card fell off";
 };
 
 /// The loss of a batch is its first row's number; each step adds 1 to every parameter.
@@ -36,7 +38,7 @@ class FakeReplica final : public Replica {
 
   double step(const Batch& batch, const Step& step, const NextStep* next) override {
     const std::lock_guard lock(log_.mutex);
-    if (log_.steps.size() >= log_.fails_after) throw std::runtime_error("the card fell off");
+    if (log_.steps.size() >= log_.fails_after) throw std::runtime_error(log_.failure);
     log_.batches.emplace_back(batch.rows.begin(), batch.rows.end());
     log_.steps.push_back(step);
     log_.hints.emplace_back();
@@ -62,6 +64,7 @@ class FakeDevice final : public Device {
  public:
   FakeDevice(std::string name, FakeLog& log) : name_(std::move(name)), log_(log) {}
   std::string name() const override { return name_; }
+  std::size_t most_rows(const Network&, const Training&) const override { return log_.most_rows; }
   std::unique_ptr<Replica> make_replica(const Network& network, const Training&) override {
     return std::make_unique<FakeReplica>(network, log_);
   }

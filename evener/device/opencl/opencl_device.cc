@@ -4,6 +4,7 @@
 #include "evener/device/opencl/opencl_replica.h"
 #include "evener/device/opencl/products.h"
 #include "evener/device/opencl/source.h"
+#include "evener/device/opencl/warm_up.h"
 
 namespace evener::opencl {
 
@@ -22,6 +23,7 @@ class OpenClDevice final : public Device {
 
   std::string name() const override { return context_->name; }
   std::unique_ptr<Replica> make_replica(const Network& network, const Training& training) override {
+    warm_up(context_, network, training, options_);
     return make_opencl_replica(context_, network, training, options_.cache_directory);
   }
   std::size_t most_rows(const Network& network, const Training& training) const override {

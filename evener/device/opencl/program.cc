@@ -135,16 +135,25 @@ cl::Program shared_build(const Context& context, const std::string& source,
   return built.emplace(key, build_program(context, source, options, cache_directory)).first->second;
 }
 
+std::string update_options(const Tiling& tiling, Optimizer optimizer) {
+  return fmt::format("{} -DOPTIMIZER={}", options_of(tiling), static_cast<int>(optimizer));
+}
+
 }  // namespace
+
+std::string mark_of(const Context& context, Optimizer optimizer,
+                    const std::string& cache_directory) {
+  const std::string both = std::string(kForwardSource) + kUpdateSource;
+  const std::string options = update_options(tiling_for(context), optimizer);
+  return cache_file(context, both, options, cache_directory) + ".compiled";
+}
 
 Program::Program(std::shared_ptr<Context> context, Optimizer optimizer,
                  const std::string& cache_directory)
     : context_(std::move(context)), tiling_(tiling_for(*context_)) {
-  const std::string options = options_of(tiling_);
-  forward_ = shared_build(*context_, kForwardSource, options, cache_directory);
-  updates_ = shared_build(*context_, kUpdateSource,
-                          fmt::format("{} -DOPTIMIZER={}", options, static_cast<int>(optimizer)),
-                          cache_directory);
+  forward_ = shared_build(*context_, kForwardSource, options_of(tiling_), cache_directory);
+  updates_ =
+      shared_build(*context_, kUpdateSource, update_options(tiling_, optimizer), cache_directory);
 }
 
 cl::Kernel& Program::find(const char* name) {

@@ -21,6 +21,11 @@ Tiling tiling_for(const Context& context);
 cl::Program build_program(const Context& context, const std::string& source,
                           const std::string& options, const std::string& cache_directory);
 
+/// A file that says that the kernels of this optimizer were compiled here before, be they kept by
+/// us or, as those of a part of a device, by the driver alone.
+std::string mark_of(const Context& context, Optimizer optimizer,
+                    const std::string& cache_directory);
+
 class Program {
  public:
   /// What was built is kept in `cache_directory`; empty: only in memory.

@@ -1,0 +1,75 @@
+// Ours: --strategy auto on several devices does no harm. With the default recipe, which is what a
+// newcomer has, a pair ends with as good a model as one device and gets to any quality no
+// later, but for the trials that find it out.
+#include <fstream>
+
+#include "tests/claims/claims.h"
+#include <nlohmann/json.hpp>
+
+namespace evener {
+namespace {
+
+struct Curve {
+  std::vector<double> seconds, quality;
+  double best = 0;
+
+  double time_to(double target) const {
+    for (std::size_t i = 0; i < quality.size(); ++i) {
+      if (quality[i] >= target) return seconds[i];
+    }
+    return 1e9;
+  }
+};
+
+Curve curve_of(const std::vector<double>& speeds, std::uint64_t seed) {
+  const ClaimData data = claim_data("bibtex/train.txt.xz", "bibtex/test.txt.xz");
+  const std::string folder =
+      testing::TempDir() + fmt::format("evener-claims-auto-{}-{}", speeds.size(), speeds.back());
+  std::filesystem::remove_all(folder);
+  TrainOptions options;
+  options.data = data.train;
+  options.test = data.test;
+  options.cache = false;
+  options.epochs = 10;
+  options.seed = seed;
+  options.output = folder;
+  RunContext context;
+  context.virtual_time.emplace();
+  for (const double speed : speeds) context.virtual_time->devices.push_back(card(speed, 60e-6));
+  train(options, context);
+  Curve curve;
+  std::ifstream file(folder + "/metrics.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (record.at("kind") != "eval") continue;
+    curve.seconds.push_back(record.at("seconds"));
+    curve.quality.push_back(record.at("p@1"));
+    curve.best = std::max(curve.best, curve.quality.back());
+  }
+  std::filesystem::remove_all(folder);
+  return curve;
+}
+
+/// What finding out may cost, once: about ten batches of the first device.
+constexpr double kTrials = 10 * (0.2e-3 + 256 * 60e-6);
+
+TEST(Auto, OnSeveralDevicesIsNeitherLaterNorWorseThanOnOne) {
+  for (const std::uint64_t seed : {1, 2}) {
+    const Curve alone = curve_of({1}, seed);
+    for (const double second : {1.0, 0.5, 0.02}) {
+      const Curve pair = curve_of({1, second}, seed);
+      fmt::print("second at {:g}: best {:.2f} against {:.2f}, {:.2f} s to it against {:.2f} s\n",
+                 second, 100 * pair.best, 100 * alone.best, pair.time_to(0.98 * alone.best),
+                 alone.time_to(0.98 * alone.best));
+      EXPECT_GT(pair.best, alone.best - 0.01) << second;
+      for (const double share : {0.9, 0.95, 0.98}) {
+        const double target = share * alone.best;
+        EXPECT_LE(pair.time_to(target), 1.05 * alone.time_to(target) + kTrials)
+            << second << " to " << target;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace evener
