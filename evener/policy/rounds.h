@@ -2,6 +2,8 @@
 // batches, and a decision between rounds. The fast wait for the slow: these are the baselines.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "evener/policy/crew.h"
@@ -22,6 +24,7 @@ class Rounds : public Policy {
               },
               [&](const Lost& e) {
                 crew_.lose(e.worker);
+                left(e.worker);
                 dry_ = false;  // its rows are back
                 if (running_ && crew_.idle()) next_round();
               },
@@ -42,11 +45,15 @@ class Rounds : public Policy {
  protected:
   /// What ends a round; `rows` that each worker trained in it, 0 for those that are gone.
   virtual Decision end_of_round(const std::vector<std::size_t>& rows) = 0;
-  /// Rows of each of these workers' next batch.
+  /// Rows of each of these workers' next batch; 0: none for it.
   virtual std::vector<std::size_t> parts(const std::vector<int>& workers) {
     return std::vector<std::size_t>(workers.size(), rows_);
   }
   virtual void finished(const Finished&) {}
+  virtual void left(int /*worker*/) {}
+
+  void note(std::string text) { decisions_.emplace_back(Note{std::move(text)}); }
+  const std::string& name(int worker) const { return crew_.at(worker).traits.name; }
 
  private:
   void begin() {
@@ -56,7 +63,7 @@ class Rounds : public Policy {
     const std::vector<int> workers = crew_.present();
     const std::vector<std::size_t> rows = parts(workers);
     for (std::size_t i = 0; i < workers.size(); ++i) {
-      decisions_.push_back(crew_.assign(workers[i], rows[i], work_));
+      if (rows[i] > 0) decisions_.push_back(crew_.assign(workers[i], rows[i], work_));
     }
   }
 

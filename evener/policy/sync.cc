@@ -1,10 +1,14 @@
 // Synchronous data parallelism, what MirroredStrategy and DDP do: each batch is cut into one part a
 // worker, and one update made from the gradient of all parts. g = sum_i (rows_i / sum rows) g_i.
 // split=equal is what they do. Ours: split=speed, rows_i = batch * rate_i / sum rate, from the
-// rates of the rounds before, so that all parts take equally long. The updates are the same.
+// rates of the rounds before, so that all parts take equally long. The updates are the same. One
+// whose part would be under a twenty-fifth, often in a row, brings less than a round costs it and
+// gets none any more.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include "evener/policy/policies.h"
 #include "evener/policy/rounds.h"
@@ -15,6 +19,8 @@ namespace {
 
 // Of the newest rate in the smoothed one: parts follow a change within a few rounds.
 constexpr double kNewest = 0.5;
+constexpr double kLeastPart = 0.04;
+constexpr int kOften = 10;
 
 class Sync final : public Rounds {
  public:
@@ -34,22 +40,25 @@ class Sync final : public Rounds {
   }
 
   void finished(const Finished& event) override {
-    const auto worker = static_cast<std::size_t>(event.worker);
-    if (rates_.size() <= worker) rates_.resize(worker + 1, 0);
+    Pace& pace = pace_of(event.worker);
     if (event.seconds <= 0) return;
     const double rate = static_cast<double>(event.rows) / event.seconds;
-    rates_[worker] = rates_[worker] > 0 ? std::lerp(rates_[worker], rate, kNewest) : rate;
+    pace.rate = pace.rate > 0 ? std::lerp(pace.rate, rate, kNewest) : rate;
+  }
+  /// Whoever is left may be the one that was not worth it.
+  void left(int /*worker*/) override {
+    for (Pace& pace : paces_) pace = {};
   }
 
   std::vector<std::size_t> parts(const std::vector<int>& workers) override {
     if (!by_speed_) return Rounds::parts(workers);
     std::vector<double> shares;
     shares.reserve(workers.size());
-    for (const int worker : workers) shares.push_back(rate(worker));
     // Equal parts until everybody's rate is known.
-    if (std::find(shares.begin(), shares.end(), 0.0) != shares.end()) {
-      shares.assign(workers.size(), 1);
-    }
+    const bool known = std::all_of(workers.begin(), workers.end(),
+                                   [&](int worker) { return pace_of(worker).rate > 0; });
+    for (const int worker : workers) shares.push_back(known ? pace_of(worker).rate : 1);
+    if (known) demote(workers, shares);
     const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
     const auto batch =
         static_cast<double>(batch_per_device_ > 0 ? batch_per_device_ * workers.size() : batch_);
@@ -60,20 +69,43 @@ class Sync final : public Rounds {
     for (const double share : shares) {
       sum += share;
       const long end = std::lround(batch * sum / total);
-      rows.push_back(static_cast<std::size_t>(std::max(1L, end - begin)));
+      rows.push_back(share > 0 ? static_cast<std::size_t>(std::max(1L, end - begin)) : 0);
       begin = end;
     }
     return rows;
   }
 
-  double rate(int worker) const {
+  struct Pace {
+    double rate = 0;   // rows a second; 0: not known
+    int too_slow = 0;  // rounds in a row that its part was not worth having
+  };
+  Pace& pace_of(int worker) {
     const auto index = static_cast<std::size_t>(worker);
-    return index < rates_.size() ? rates_[index] : 0;
+    if (paces_.size() <= index) paces_.resize(index + 1);
+    return paces_[index];
+  }
+
+  /// Takes the share of those that are not worth it.
+  void demote(const std::vector<int>& workers, std::vector<double>& shares) {
+    const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      Pace& pace = pace_of(workers[i]);
+      const bool gone = pace.too_slow == kOften;
+      if (!gone) pace.too_slow = shares[i] < kLeastPart * total ? pace.too_slow + 1 : 0;
+      if (pace.too_slow < kOften) continue;
+      if (!gone) {
+        note(
+            fmt::format("decided: {} is demoted: it did {:.1f} % of the rows, and each round "
+                        "waits for it",
+                        name(workers[i]), 100 * shares[i] / total));
+      }
+      shares[i] = 0;
+    }
   }
 
   bool by_speed_;
   std::size_t batch_, batch_per_device_;
-  std::vector<double> rates_;  // rows a second by worker; 0: not known
+  std::vector<Pace> paces_;  // by worker
 };
 
 }  // namespace

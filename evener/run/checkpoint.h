@@ -14,10 +14,10 @@ namespace evener {
 
 /// Where a run stands. With the data, the options and the seed this determines all that follows.
 struct Progress {
-  std::uint64_t step = 0;      // updates done
-  std::uint64_t epoch = 0;     // epochs completed
-  std::uint64_t next_row = 0;  // position in the current epoch's order
-  double train_loss_sum = 0;   // of the current epoch so far, weighted by rows
+  std::uint64_t step = 0;                   // updates done
+  std::uint64_t epoch = 0;                  // epochs completed
+  std::uint64_t next_row = 0;               // position in the current epoch's order
+  double train_loss_sum = 0;                // of the current epoch so far, weighted by rows
   std::vector<std::uint64_t> worker_steps;  // by each worker
   double best_metric = 0;
   std::uint64_t best_epoch = 0;

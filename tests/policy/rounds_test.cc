@@ -121,5 +121,17 @@ RC_GTEST_PROP(Rounds, EveryRowIsTrainedOnceAndMergesFindAllIdle, ()) {
   }
 }
 
+TEST(Sync, BySpeedOneThatBringsLessThanARoundCostsGetsNothingAnyMore) {
+  Toy toy("sync:split=speed", {replica_worker(1e-3), replica_worker(2e-3), replica_worker(0.1)},
+          256);
+  ASSERT_TRUE(toy.epoch(20'000));
+  EXPECT_EQ(toy.trained, 20'000U);
+  ASSERT_EQ(toy.notes.size(), 1U);
+  EXPECT_NE(toy.notes.front().find("is demoted"), std::string::npos);
+  EXPECT_EQ(toy.updates[2], 10U);  // rounds after which its part was too small
+  // The other two share by speed, and one at half speed is worth having.
+  EXPECT_LE(toy.updates[0] - toy.updates[1], 1U) << "the last rows of all may be one part's";
+}
+
 }  // namespace
 }  // namespace evener

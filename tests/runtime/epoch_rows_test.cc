@@ -107,7 +107,8 @@ class Scenario {
     RC_ASSERT(slice.has_value() || pausing || rows_->exhausted());
     if (!slice) return;
     RC_ASSERT(!slice->rows.empty());
-    RC_ASSERT(plan_.balance == Balance::nonzeros || slice->losses > 0 || slice->rows.size() <= size);
+    RC_ASSERT(plan_.balance == Balance::nonzeros || slice->losses > 0 ||
+              slice->rows.size() <= size);
     at_work_[worker] = *slice;
     if (!pausing && *rc::gen::element(true, false)) rows_->set_aside(worker, size);
   }
