@@ -173,7 +173,7 @@ void Registry::push(Session& session, const wire::Push& push) {
   if (!push.failure().empty()) throw Error(push.failure());
   if (model_ == nullptr) return;
   try {
-    place.begin_push(push, *model_);
+    if (!place.begin_push(push, *model_)) ++ignored_;
   } catch (const Error& problem) {
     put(place.spoil(problem.what(), now()));
   }
@@ -233,7 +233,7 @@ void Registry::gone(Session& session, const std::string& why) {
 }
 
 void Registry::start(Task task) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   // Its loss is on the way: it becomes this task's failure.
   for (auto& item : items_) {
     const auto* change = std::get_if<Change>(&item);
@@ -246,7 +246,11 @@ void Registry::start(Task task) {
     item = std::move(failed);
     return;
   }
-  at(task.worker).order(task, now(), *model_);
+  Place& place = at(task.worker);
+  place.assign(task, now(), *model_);
+  const std::shared_ptr<Channel> channel = place.channel;
+  lock.unlock();
+  place.order(*channel);
 }
 
 std::optional<Arrival> Registry::next(Seconds until) {

@@ -30,6 +30,8 @@ class Nodes : public Workforce {
   virtual int port() const = 0;
   /// Nodes are welcome from now on. Before the engine is made.
   virtual void offer(Job job) = 0;
+  /// Pushes that came twice, or for an order that is not the last one.
+  virtual std::uint64_t ignored() const = 0;
   /// What `evener status` is answered.
   virtual void set_status(std::string json) = 0;
 };

@@ -4,39 +4,43 @@
 
 namespace evener {
 
-void Place::order(const Task& given, Seconds now, NodeModel& model) {
+void Place::assign(const Task& given, Seconds now, NodeModel& model) {
   const std::lock_guard lock(mutex_);
   task_ = given;
   model_ = &model;
   ordered_ = now;
+  ++sequence_;
+}
+
+void Place::order(Channel& to) {
+  const std::lock_guard lock(mutex_);
+  if (!task_) return;  // it has gone meanwhile
   wire::Head head;
   wire::Order& order = *head.mutable_order();
-  order.set_sequence(++sequence_);
-  for (const auto& part : given.parts) {
+  order.set_sequence(sequence_);
+  for (const auto& part : task_->parts) {
     wire::Step& step = *order.add_steps();
     step.mutable_rows()->Add(part.slice.rows.begin(), part.slice.rows.end());
     step.set_number(part.step.number);
     step.set_learning_rate(part.step.learning_rate);
   }
   std::vector<std::byte>& payload = payload_.next();
-  model.store().pull(index_, [&](const Pull& pull, std::span<const float> values) {
+  const PayloadFormat& format = model_->pull_format();
+  model_->store().pull(index_, [&](const Pull& pull, std::span<const float> values) {
     order.set_applied(pull.applied);
-    set_header(model.pull_format().header(pull.rows.size(), pull.whole), *order.mutable_pull());
-    model.pull_format().write(pull.rows, pull.whole, values, payload);
+    set_header(format.header(pull.rows.size(), pull.whole), *order.mutable_pull());
+    format.write(pull.rows, pull.whole, values, payload);
   });
   pulled_bytes_ = payload.size();
-  channel->send(message_of(head));
-  for (auto& chunk : payload_.chunks(sequence_)) channel->send(std::move(chunk));
+  to.send(message_of(head));
+  for (auto& chunk : payload_.chunks(sequence_)) to.send(std::move(chunk));
 }
 
 bool Place::begin_push(const wire::Push& push, NodeModel& model) {
   const std::lock_guard lock(mutex_);
   const bool expected = task_ && !reader_ && push.sequence() == sequence_ &&
                         push.generation() == generation && push_.sequence() != sequence_;
-  if (!expected) {
-    ++refused_;
-    return false;
-  }
+  if (!expected) return false;
   push_ = push;
   reader_ = std::make_unique<PayloadReader>(model.push_format(), header_of(push.push()),
                                             model.store().pushed_to(index_));

@@ -25,8 +25,11 @@ class Place {
   std::uint64_t generation = 0;
   bool joined = false;  // it is ready for tasks
 
-  /// Sends a task and what its node has to know of the model.
-  void order(const Task& given, Seconds now, NodeModel& model);
+  /// The node's next task, of which `order` tells it.
+  void assign(const Task& given, Seconds now, NodeModel& model);
+  /// Sends the task and what its node has to know of the model: without the lock of all places,
+  /// because a large model takes its time.
+  void order(Channel& to);
   /// What a push says of itself. Whether it is the one that is waited for; a stale or repeated one
   /// is not.
   bool begin_push(const wire::Push& push, NodeModel& model);
@@ -37,8 +40,6 @@ class Place {
   /// The node is gone, or the model is: nothing of the push at hand is used. The task that was
   /// under way.
   std::optional<Task> abandon();
-
-  std::uint64_t refused() const { return refused_; }
 
  private:
   Arrival arrival(Seconds now);
@@ -54,7 +55,6 @@ class Place {
   std::size_t pulled_bytes_ = 0;
   wire::Push push_;
   std::unique_ptr<PayloadReader> reader_;  // of the push that is coming in
-  std::uint64_t refused_ = 0;              // stale or repeated
 };
 
 }  // namespace evener

@@ -30,6 +30,10 @@ class Registry final : public Nodes {
     const std::lock_guard lock(mutex_);
     status_ = std::move(json);
   }
+  std::uint64_t ignored() const override {
+    const std::lock_guard lock(mutex_);
+    return ignored_;
+  }
   std::vector<WorkerTraits> places() const override;
   std::unique_ptr<Models> make_models(const ModelSetup& setup,
                                       const StrategyChoice& strategy) override;
@@ -79,6 +83,7 @@ class Registry final : public Nodes {
   std::map<const Session*, std::shared_ptr<Channel>> open_;
   NodeModel* model_ = nullptr;
   std::string status_ = "{}";
+  std::uint64_t ignored_ = 0;
   bool closing_ = false;
   std::thread ticker_;
   std::unique_ptr<Listener> listener_;  // last: its conversations use all of the above

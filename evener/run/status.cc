@@ -6,7 +6,8 @@
 
 namespace evener {
 
-std::string status_json(const Engine& engine, const ProgressState& state, double seconds) {
+std::string status_json(const Engine& engine, const ProgressState& state, double seconds,
+                        std::uint64_t ignored) {
   nlohmann::ordered_json json{{"strategy", engine.strategy().text()},
                               {"epoch", state.epoch},
                               {"epochs", state.epochs},
@@ -14,7 +15,8 @@ std::string status_json(const Engine& engine, const ProgressState& state, double
                               {"loss", state.loss},
                               {"samples_per_second", state.samples_per_second},
                               {"metrics", state.metrics},
-                              {"seconds", state.seconds}};
+                              {"seconds", state.seconds},
+                              {"ignored_pushes", ignored}};
   const auto standings = engine.standings();
   const auto workers = worker_results(engine.timeline(), seconds);
   for (std::size_t i = 0; i < workers.size(); ++i) {

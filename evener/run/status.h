@@ -1,6 +1,7 @@
 // How a run stands, for those who ask from outside.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "evener/run/reporter.h"
@@ -8,7 +9,8 @@
 
 namespace evener {
 
-/// JSON; `seconds` of training so far, for shares of it.
-std::string status_json(const Engine& engine, const ProgressState& state, double seconds);
+/// JSON; `seconds` of training so far, for shares of it; `ignored` pushes.
+std::string status_json(const Engine& engine, const ProgressState& state, double seconds,
+                        std::uint64_t ignored);
 
 }  // namespace evener

@@ -369,7 +369,8 @@ void Trainer::publish_status() {
   constexpr double kEvery = 0.2;
   if (!context_.nodes || clock_.elapsed() - last_status_ < kEvery) return;
   last_status_ = clock_.elapsed();
-  context_.nodes->set_status(status_json(*engine_, display_state(), step_seconds_));
+  context_.nodes->set_status(
+      status_json(*engine_, display_state(), step_seconds_, context_.nodes->ignored()));
 }
 
 ProgressState Trainer::display_state() const {

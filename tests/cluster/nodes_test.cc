@@ -292,7 +292,7 @@ TEST_F(NodesTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
 }
 
 TEST_F(NodesTest, RepeatedAndStalePushesDoNothing) {
-  const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
+  const ClusterSetting setting{"asp", 2, Optimizer::sgd, 20};
   std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 2));
   TestWorker honest(data_, setting, nodes->port(), 0);
   std::thread bad([&] {
@@ -305,11 +305,14 @@ TEST_F(NodesTest, RepeatedAndStalePushesDoNothing) {
     saboteur.push(first, 1e6F);  // once more
     saboteur.push(second, 0);
     saboteur.push(second, 1e6F);  // once more, at once
+    saboteur.push(saboteur.order(), 0);
+    saboteur.order();  // all before has been looked at
     saboteur.leave();
   });
   const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
   bad.join();
   EXPECT_THAT(result.notes, testing::Not(Contains(HasSubstr("refused"))));
+  EXPECT_EQ(nodes->ignored(), 4U);
   for (const float value : result.parameters) ASSERT_LT(std::abs(value), 1e4F);
   nodes.reset();
   EXPECT_EQ(honest.wait(), "");
