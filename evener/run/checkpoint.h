@@ -14,15 +14,15 @@ namespace evener {
 
 /// Where a run stands. With the data, the options and the seed this determines all that follows.
 struct Progress {
-  std::uint64_t step = 0;                   // updates done
-  std::uint64_t epoch = 0;                  // epochs completed
-  std::uint64_t next_row = 0;               // position in the current epoch's order
-  double train_loss_sum = 0;                // of the current epoch so far, weighted by rows
-  std::vector<std::uint64_t> worker_steps;  // by each worker
+  std::uint64_t step = 0;      // updates done
+  std::uint64_t epoch = 0;     // epochs completed
+  std::uint64_t next_row = 0;  // position in the current epoch's order
+  double train_loss_sum = 0;   // of the current epoch so far, weighted by rows
   double best_metric = 0;
   std::uint64_t best_epoch = 0;
   std::uint64_t epochs_since_best = 0;
-  double seconds = 0;  // of training so far, over all resumptions
+  double seconds = 0;                       // of training so far, over all resumptions
+  std::vector<std::uint64_t> worker_steps;  // by each worker
 };
 
 struct Checkpoint {

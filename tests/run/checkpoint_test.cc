@@ -35,7 +35,7 @@ TEST(Checkpoint, RoundTripsProgressExactly) {
   const Folder folder;
   Checkpoint saved = checkpoint_of(123'456'789'012);
   const double infinity = std::numeric_limits<double>::infinity();
-  saved.progress = {123'456'789'012, 3, ~std::uint64_t{0}, 0.1, -infinity, 2, 1, 1e-310};
+  saved.progress = {123'456'789'012, 3, ~std::uint64_t{0}, 0.1, -infinity, 2, 1, 1e-310, {7, 0}};
   saved.options["path"] = "a \"quoted\"\nname";
   save_checkpoint(saved, folder.path());
   expect_equal(*load_checkpoint(folder.path(), nullptr), saved);

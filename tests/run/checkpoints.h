@@ -33,6 +33,7 @@ inline void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.progress.next_row, b.progress.next_row);
   EXPECT_EQ(a.progress.best_epoch, b.progress.best_epoch);
   EXPECT_EQ(a.progress.epochs_since_best, b.progress.epochs_since_best);
+  EXPECT_EQ(a.progress.worker_steps, b.progress.worker_steps);
   EXPECT_EQ(a.progress.train_loss_sum, b.progress.train_loss_sum);
   EXPECT_EQ(a.progress.best_metric, b.progress.best_metric);
   EXPECT_EQ(a.progress.seconds, b.progress.seconds);
