@@ -237,21 +237,30 @@ class Saboteur {
   }
   /// Waits for an order; its number.
   std::uint64_t order() { return stranger_.inbox->head(wire::Head::kOrder).order().sequence(); }
+  struct Lie {
+    std::size_t bytes = 0;   // more than there are
+    std::uint64_t past = 0;  // generations ago
+    bool half = false;       // of it comes
+  };
   /// Pushes this value everywhere in the dense part.
-  void push(std::uint64_t sequence, float value, std::size_t lie = 0, std::uint64_t past = 0) {
+  void push(std::uint64_t sequence, float value) { push(sequence, value, Lie{}); }
+  void push(std::uint64_t sequence, float value, const Lie& lie) {
     const PayloadFormat format(test_network(data_), {});
     const std::vector<float> values(format.size(), value);
     wire::Head head;
     head.mutable_push()->set_sequence(sequence);
-    head.mutable_push()->set_generation(generation_ - past);
+    head.mutable_push()->set_generation(generation_ - lie.past);
     PayloadHeader header = format.header(0, false);
-    header.bytes += lie;
+    header.bytes += lie.bytes;
     set_header(header, *head.mutable_push()->mutable_push());
     stranger_.channel->send(message_of(head));
     PayloadBuffer buffer;
     format.write({}, false, values, buffer.next());
+    if (lie.half) buffer.next().resize(buffer.next().size() / 2);
     for (auto& chunk : buffer.chunks(sequence)) stranger_.channel->send(std::move(chunk));
   }
+  /// Until the coordinator gives a sign of life.
+  void wait() { stranger_.inbox->head(wire::Head::kBeat); }
   void leave() { stranger_.channel->close("enough"); }
 
  private:
@@ -276,7 +285,7 @@ TEST_F(NodesTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
     TestWorker honest(data_, setting, nodes->port(), 0);
     std::thread bad([&] {
       Saboteur saboteur(nodes->port(), data_);
-      saboteur.push(saboteur.order(), c.value, c.lie);
+      saboteur.push(saboteur.order(), c.value, {.bytes = c.lie, .past = 0, .half = false});
       saboteur.order();  // it is asked again
       saboteur.leave();
     });
@@ -298,9 +307,9 @@ TEST_F(NodesTest, RepeatedAndStalePushesDoNothing) {
   std::thread bad([&] {
     Saboteur saboteur(nodes->port(), data_);
     const std::uint64_t first = saboteur.order();
-    saboteur.push(first, 1e6F, 0, 1);  // of a generation before
-    saboteur.push(first + 7, 1e6F);    // of no order
-    saboteur.push(first, 0);           // the right one
+    saboteur.push(first, 1e6F, {.bytes = 0, .past = 1, .half = false});  // of a generation before
+    saboteur.push(first + 7, 1e6F);                                      // of no order
+    saboteur.push(first, 0);                                             // the right one
     const std::uint64_t second = saboteur.order();
     saboteur.push(first, 1e6F);  // once more
     saboteur.push(second, 0);
@@ -323,25 +332,10 @@ TEST_F(NodesTest, AWorkerThatDiesInTheMiddleOfAPushLeavesNothingOfIt) {
   std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 2));
   TestWorker honest(data_, setting, nodes->port(), 0);
   std::thread bad([&] {
-    Stranger dying(nodes->port());
-    dying.hello(kProtocol, "", 1);
-    const auto generation = dying.inbox->head(wire::Head::kWelcome).welcome().generation();
-    wire::Head ready;
-    set_print(TestWorker::print(data_), *ready.mutable_ready()->mutable_data());
-    dying.channel->send(message_of(ready));
-    const auto sequence = dying.inbox->head(wire::Head::kOrder).order().sequence();
-    const PayloadFormat format(test_network(data_), {});
-    wire::Head head;
-    head.mutable_push()->set_sequence(sequence);
-    head.mutable_push()->set_generation(generation);
-    set_header(format.header(0, false), *head.mutable_push()->mutable_push());
-    dying.channel->send(message_of(head));
-    PayloadBuffer half;
-    format.write({}, false, std::vector<float>(format.size(), 1e6F), half.next());
-    half.next().resize(half.next().size() / 2);
-    for (auto& chunk : half.chunks(sequence)) dying.channel->send(std::move(chunk));
-    dying.inbox->head(wire::Head::kBeat);
-    dying.channel->close("dead");
+    Saboteur dying(nodes->port(), data_);
+    dying.push(dying.order(), 1e6F, {.bytes = 0, .past = 0, .half = true});
+    dying.wait();
+    dying.leave();
   });
   const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
   bad.join();

@@ -117,6 +117,10 @@ class Cluster:
         self.workers.append(worker)
         return worker
 
+    def start_workers(self, count, **how):
+        for rank in range(count):
+            self.start_worker(rank, **how)
+
     def status(self):
         host = self.listen.rpartition(":")[0]
         asked = subprocess.run([*self.prefix, COMMAND, "status", f"{host}:{self.port}", "--json"],

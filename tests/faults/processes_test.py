@@ -14,8 +14,7 @@ class Killed(unittest.TestCase):
     def test_a_worker_in_every_strategy(self):
         for strategy in ("bsp", "asp", "ssp", "dssp", "dasp"):
             with self.subTest(strategy), Cluster(strategy, epochs=3) as cluster:
-                for rank in range(3):
-                    cluster.start_worker(rank)
+                cluster.start_workers(3)
                 cluster.wait_for_pushes(1, 5)
                 cluster.workers[1].send(signal.SIGKILL)
                 result = cluster.result()
@@ -29,8 +28,7 @@ class Killed(unittest.TestCase):
 
     def test_all_workers_wait_and_exit_code(self):
         with Cluster("dasp", workers="2", options=["--wait-seconds", "3"]) as cluster:
-            for rank in range(2):
-                cluster.start_worker(rank)
+            cluster.start_workers(2)
             cluster.wait_for_pushes(0, 3)
             for worker in cluster.workers:
                 worker.send(signal.SIGKILL)
@@ -41,8 +39,7 @@ class Killed(unittest.TestCase):
 
     def test_a_worker_that_is_replaced(self):
         with Cluster("bsp", workers="2:3", epochs=4) as cluster:
-            for rank in range(2):
-                cluster.start_worker(rank)
+            cluster.start_workers(2)
             cluster.wait_for_pushes(1, 5)
             cluster.workers[1].send(signal.SIGKILL)
             cluster.start_worker(1, emulate="x0.2")
@@ -54,8 +51,7 @@ class Killed(unittest.TestCase):
         models = []
         for hurt in (False, True):
             with Cluster("bsp", workers="2", epochs=4, listen="127.0.0.1:0") as cluster:
-                for rank in range(2):
-                    cluster.start_worker(rank, emulate="x0.2" if not hurt else "x0.05")
+                cluster.start_workers(2, emulate="x0.05" if hurt else "x0.2")
                 if hurt:
                     cluster.coordinator.wait_for(r"epoch 2/4")
                     cluster.wait_for_pushes(0, 1)
@@ -74,8 +70,7 @@ class Stopped(unittest.TestCase):
     def test_a_stopped_worker_is_evicted_and_rejoins(self):
         for strategy in ("bsp", "dasp"):
             with self.subTest(strategy), Cluster(strategy, workers="2", epochs=6) as cluster:
-                for rank in range(2):
-                    cluster.start_worker(rank)
+                cluster.start_workers(2)
                 cluster.wait_for_pushes(1, 5)
                 cluster.workers[1].send(signal.SIGSTOP)
                 cluster.wait_for(1, lambda node: node["state"] == "dead")
@@ -90,8 +85,7 @@ class Stopped(unittest.TestCase):
 
     def test_a_short_pause_costs_nobody_a_place(self):
         with Cluster("dasp", workers="2", epochs=4) as cluster:
-            for rank in range(2):
-                cluster.start_worker(rank)
+            cluster.start_workers(2)
             cluster.wait_for_pushes(1, 5)
             cluster.workers[1].send(signal.SIGSTOP)
             time.sleep(1.5)
@@ -103,8 +97,7 @@ class Stopped(unittest.TestCase):
 class Interrupted(unittest.TestCase):
     def test_a_worker_leaves_and_says_so(self):
         with Cluster("asp", workers="2", epochs=3) as cluster:
-            for rank in range(2):
-                cluster.start_worker(rank)
+            cluster.start_workers(2)
             cluster.wait_for_pushes(1, 3)
             cluster.workers[1].send(signal.SIGINT)
             self.assertEqual(cluster.workers[1].finish(), 130)
@@ -113,8 +106,7 @@ class Interrupted(unittest.TestCase):
 
     def test_the_coordinator_leaves_a_checkpoint_and_ends_its_workers(self):
         with Cluster("dasp", workers="2", epochs=50) as cluster:
-            for rank in range(2):
-                cluster.start_worker(rank)
+            cluster.start_workers(2)
             cluster.wait_for_pushes(1, 3)
             cluster.coordinator.send(signal.SIGINT)
             self.assertEqual(cluster.coordinator.finish(), 130)
