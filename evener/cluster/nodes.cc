@@ -138,6 +138,7 @@ void Registry::give_place(Session& session) {
   place.name = session.hello.name();
   ++place.generation;
   session.place = index;
+  heartbeats_.heard(index, now());
   wire::Head head;
   wire::Welcome& welcome = *head.mutable_welcome();
   welcome.set_job(job_id_);
@@ -162,7 +163,6 @@ void Registry::ready(Session& session, const wire::Ready& ready) {
                               job_->data.rows, job_->data.features, job_->data.labels));
   }
   at(session.place).joined = true;
-  heartbeats_.heard(session.place, now());
   put(Change{Change::Kind::joined, session.place, "", ready.most_rows()});
 }
 
@@ -203,8 +203,8 @@ void Registry::answer_status(Session& session, const wire::StatusRequest& reques
 
 void Registry::heard(const Session& session) {
   const std::lock_guard lock(mutex_);
-  if (session.place < 0 || !at(session.place).joined) return;
-  if (heartbeats_.heard(session.place, now())) {
+  if (session.place < 0) return;
+  if (heartbeats_.heard(session.place, now()) && at(session.place).joined) {
     put(Change{Change::Kind::trusted, session.place, "", 0});
   }
 }
@@ -294,11 +294,11 @@ void Registry::tick() {
   beat.mutable_beat();
   std::unique_lock lock(mutex_);
   while (!closing_) {
-    for (auto& place : places_) {
-      if (place.channel) place.channel->send(message_of(beat));
-    }
+    // Those who wait for a place, too: the data may take its time to be read.
+    for (auto& [session, channel] : open_) channel->send(message_of(beat));
     for (const auto& [node, verdict] : heartbeats_.check(now())) {
       if (verdict == Heartbeats::Verdict::suspected) {
+        if (!at(node).joined) continue;
         put(Change{Change::Kind::suspected, node, "", 0});
       } else if (at(node).channel) {
         at(node).channel->close(

@@ -251,16 +251,20 @@ std::string ask_status(const std::string& coordinator, const Tls& tls, const std
   wire::Head question;
   question.mutable_status_request()->set_token(token);
   channel->send(message_of(question));
-  const auto mail = inbox->mail.get_within(kAnswer);
   std::string why = "no answer";
-  if (mail) {
+  const Stopwatch waited;
+  while (waited.elapsed() < kAnswer) {
+    const auto mail = inbox->mail.get_within(kLook);
+    if (!mail) continue;
     if (const auto* ended = std::get_if<Ended>(&*mail)) {
       why = ended->why;
-    } else {
-      const wire::Head answer = head_of(std::get<Message>(*mail));
-      if (answer.has_status()) return answer.status().json();
-      why = answer.refusal().why();
+      break;
     }
+    const wire::Head answer = head_of(std::get<Message>(*mail));
+    if (answer.has_status()) return answer.status().json();
+    if (!answer.has_refusal()) continue;  // a sign of life
+    why = answer.refusal().why();
+    break;
   }
   throw Error(fmt::format("{}: {}", coordinator, why));
 }

@@ -133,7 +133,7 @@ class TestWorker {
 
 inline std::unique_ptr<Nodes> coordinator(const Dataset& data, NodesOptions options) {
   auto nodes = make_nodes(options);
-  nodes->offer({{}, TestWorker::print(data)});
+  nodes->offer({{}, TestWorker::print(data), 16});
   return nodes;
 }
 inline EngineSetup cluster_setup(const Dataset& data, const ClusterSetting& setting,

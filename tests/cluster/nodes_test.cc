@@ -215,6 +215,27 @@ TEST_F(NodesTest, NonsenseEndsTheConversation) {
   EXPECT_THAT(twisted.inbox->end(), HasSubstr("ended"));
 }
 
+TEST_F(NodesTest, AWorkerThatWaitsForTheRunToBeginGetsSignsOfLife) {
+  const auto nodes = make_nodes(options_for(1, 1));  // and nothing is offered yet
+  Stranger early(nodes->port());
+  early.hello(kProtocol);
+  EXPECT_NO_THROW(early.inbox->head(wire::Head::kBeat));
+  nodes->offer({{}, TestWorker::print(data_), 16});
+  EXPECT_NO_THROW(early.inbox->head(wire::Head::kWelcome));
+}
+
+TEST_F(NodesTest, APlaceIsNotKeptForOneThatHangsBeforeItIsReady) {
+  NodesOptions options = options_for(1, 1);
+  options.heartbeats = {0.05, 0.1, 0.3};
+  const auto nodes = coordinator(data_, options);
+  Stranger hanging(nodes->port()), next(nodes->port());
+  hanging.hello(kProtocol);
+  hanging.inbox->head(wire::Head::kWelcome);
+  EXPECT_THAT(hanging.inbox->end(), HasSubstr("ended"));
+  next.hello(kProtocol);
+  EXPECT_NO_THROW(next.inbox->head(wire::Head::kWelcome));
+}
+
 TEST_F(NodesTest, StatusIsForThoseWithTheToken) {
   NodesOptions options = options_for(1, 1);
   options.token = "secret";

@@ -88,7 +88,7 @@ class Stopped(unittest.TestCase):
             cluster.start_workers(2)
             cluster.wait_for_pushes(1, 5)
             cluster.workers[1].send(signal.SIGSTOP)
-            time.sleep(1.5)
+            time.sleep(1.2)
             cluster.workers[1].send(signal.SIGCONT)
             result = cluster.result()
             self.assertFalse(any("lost" in note for note in result["notes"]), result["notes"])
