@@ -13,8 +13,8 @@ namespace {
 constexpr double kWorth = 1.05;
 constexpr double kNear = 0.5;  // of the fastest in a gradient: perhaps faster in a step
 // Steps that are not timed: caches are cold in the first, and parts find their size.
-constexpr std::size_t kWarmUp = 2;
-constexpr std::size_t kTimed = 4;
+constexpr std::size_t kWarmUp = 1;
+constexpr std::size_t kTimed = 3;
 constexpr std::size_t kSmaller = 8;  // the first look's batches
 
 /// What a trial of some devices showed.

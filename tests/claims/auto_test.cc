@@ -50,8 +50,8 @@ Curve curve_of(const std::vector<double>& speeds, std::uint64_t seed) {
   return curve;
 }
 
-/// What finding out may cost, once: about ten batches of the first device.
-constexpr double kTrials = 10 * (0.2e-3 + 256 * 60e-6);
+/// What finding out may cost, once: about twenty batches of the first device.
+constexpr double kTrials = 20 * (0.2e-3 + 256 * 60e-6);
 
 TEST(Auto, OnSeveralDevicesIsNeitherLaterNorWorseThanOnOne) {
   for (const std::uint64_t seed : {1, 2}) {

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
 import threading
@@ -11,6 +12,7 @@ import time
 COMMAND = os.environ["EVENER_COMMAND"]
 FAST = ["--heartbeat", "0.3", "--suspect", "1", "--evict", "2.5"]
 ROWS = 3000
+LONG = 5000  # epochs: such a run is interrupted
 
 
 class Process:
@@ -145,3 +147,10 @@ class Cluster:
         ended = self.coordinator.finish()
         assert ended == code, f"exit {ended}:\n{self.coordinator.said()}"
         return json.loads(self.coordinator.out) if code == 0 else {}
+
+    def interrupt(self):
+        """Ends a run that would go on for long; what it printed."""
+        self.coordinator.send(signal.SIGINT)
+        ended = self.coordinator.finish()
+        assert ended == 130, f"exit {ended}:\n{self.coordinator.said()}"
+        return json.loads(self.coordinator.out)

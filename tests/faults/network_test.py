@@ -4,7 +4,7 @@ import subprocess
 import time
 import unittest
 
-from cluster import Cluster
+from cluster import Cluster, LONG
 
 HOSTS = {"coordinator": "10.77.0.1", "worker": "10.77.0.2"}
 
@@ -77,14 +77,12 @@ class CutOff(unittest.TestCase):
             self.assertEqual((trained, rejected), (12 * 3000, 0))
 
     def test_a_long_cut_evicts_and_the_worker_comes_back(self):
-        with Network() as network, self.start(network, 30) as cluster:
+        with Network() as network, self.start(network, LONG) as cluster:
             network.cut(12)
             cluster.coordinator.wait_for("node 1: no sign of life")
             cluster.coordinator.wait_for("node 1 has joined")
-            result = cluster.result()
+            cluster.interrupt()
             self.assertEqual(cluster.workers[1].finish(), 0)
-            # asp lets every push in as it comes, so each row was trained once an epoch and no more.
-            self.assertEqual(sum(node["rows"] for node in result["devices"]), 30 * 3000)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ import signal
 import time
 import unittest
 
-from cluster import Cluster, ROWS
+from cluster import Cluster, LONG, ROWS
 
 
 def trained(result):
@@ -38,13 +38,13 @@ class Killed(unittest.TestCase):
             self.assertIn("no worker", cluster.coordinator.said())
 
     def test_a_worker_that_is_replaced(self):
-        with Cluster("bsp", workers="2:3", epochs=4) as cluster:
+        with Cluster("bsp", workers="2:3", epochs=LONG) as cluster:
             cluster.start_workers(2)
             cluster.wait_for_pushes(1, 5)
             cluster.workers[1].send(signal.SIGKILL)
             cluster.start_worker(1, emulate="x0.2")
-            result = cluster.result()
-            self.assertIn("node 1 has joined", result["notes"])
+            cluster.coordinator.wait_for("node 1 has joined")
+            cluster.interrupt()
             self.assertEqual(cluster.workers[2].finish(), 0)
 
     def test_the_coordinator_bsp_goes_on_bit_for_bit(self):
@@ -69,7 +69,7 @@ class Killed(unittest.TestCase):
 class Stopped(unittest.TestCase):
     def test_a_stopped_worker_is_evicted_and_rejoins(self):
         for strategy in ("bsp", "dasp"):
-            with self.subTest(strategy), Cluster(strategy, workers="2", epochs=6) as cluster:
+            with self.subTest(strategy), Cluster(strategy, workers="2", epochs=LONG) as cluster:
                 cluster.start_workers(2)
                 cluster.wait_for_pushes(1, 5)
                 cluster.workers[1].send(signal.SIGSTOP)
@@ -78,7 +78,7 @@ class Stopped(unittest.TestCase):
                 cluster.wait_for_pushes(0, before + 5)  # nobody waits for it
                 cluster.workers[1].send(signal.SIGCONT)
                 cluster.coordinator.wait_for("node 1 has joined")
-                result = cluster.result()
+                result = cluster.interrupt()
                 self.assertTrue(any("no sign of life" in note for note in result["notes"]), result["notes"])
                 self.assertIn("node 1 has joined", result["notes"])
                 self.assertEqual(cluster.workers[1].finish(), 0)
@@ -105,7 +105,7 @@ class Interrupted(unittest.TestCase):
             self.assertTrue(any("it was told to go" in note for note in result["notes"]), result["notes"])
 
     def test_the_coordinator_leaves_a_checkpoint_and_ends_its_workers(self):
-        with Cluster("dasp", workers="2", epochs=50) as cluster:
+        with Cluster("dasp", workers="2", epochs=LONG) as cluster:
             cluster.start_workers(2)
             cluster.wait_for_pushes(1, 3)
             cluster.coordinator.send(signal.SIGINT)
