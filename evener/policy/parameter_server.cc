@@ -74,8 +74,10 @@ Decisions ParameterServer::on(const Event& event) {
 }
 
 std::vector<std::string> ParameterServer::standings() const {
-  std::vector<std::string> states;
-  for (int i = 0; i < nodes_.size(); ++i) states.push_back(to_string(nodes_.at(i).state));
+  std::vector<std::string> states(static_cast<std::size_t>(nodes_.size()));
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    states[i] = to_string(nodes_.at(static_cast<int>(i)).state);
+  }
   return states;
 }
 
