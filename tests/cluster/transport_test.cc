@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "evener/cluster/certs.h"
 
@@ -131,7 +132,7 @@ TEST(Transport, APortThatIsTakenIsAnError) {
 class TransportTls : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "/evener_certs";
+    folder_ = fmt::format("{}/evener_certs_{}", testing::TempDir(), getpid());
     std::filesystem::remove_all(folder_);
     make_certs({.folder = folder_ + "/ours"});
     make_certs({.folder = folder_ + "/rogue"});
