@@ -228,12 +228,22 @@ TEST_F(NodesTest, APlaceIsNotKeptForOneThatHangsBeforeItIsReady) {
   NodesOptions options = options_for(1, 1);
   options.heartbeats = {0.05, 0.1, 0.3};
   const auto nodes = coordinator(data_, options);
-  Stranger hanging(nodes->port()), next(nodes->port());
+  Stranger hanging(nodes->port());
   hanging.hello(kProtocol);
   hanging.inbox->head(wire::Head::kWelcome);
   EXPECT_THAT(hanging.inbox->end(), HasSubstr("ended"));
-  next.hello(kProtocol);
-  EXPECT_NO_THROW(next.inbox->head(wire::Head::kWelcome));
+  // The coordinator may learn of the end a little later, and tells who comes too soon to try again.
+  bool welcome = false;
+  for (int tries = 0; !welcome && tries < 200; ++tries) {
+    Stranger next(nodes->port());
+    next.hello(kProtocol);
+    try {
+      next.inbox->head(wire::Head::kWelcome);
+      welcome = true;
+    } catch (const Error&) {
+    }
+  }
+  EXPECT_TRUE(welcome);
 }
 
 TEST_F(NodesTest, StatusIsForThoseWithTheToken) {
