@@ -1,6 +1,7 @@
 #include "evener/run/device_trials.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -15,7 +16,9 @@ constexpr double kNear = 0.5;  // of the fastest in a gradient: perhaps faster i
 // Steps that are not timed: caches are cold in the first, and parts find their size.
 constexpr std::size_t kWarmUp = 1;
 constexpr std::size_t kTimed = 3;
-constexpr std::size_t kSmaller = 8;  // the first look's batches
+// A device that takes as long for this part of a batch as another for all of it is worth less.
+constexpr double kGlance = 1 - 1 / kWorth;
+constexpr double kCold = 3;  // so many times as long may a first step take as the next
 
 /// What a trial of some devices showed.
 struct Outcome {
@@ -28,16 +31,14 @@ struct Outcome {
 class DeviceTrials {
  public:
   DeviceTrials(const EngineSetup& setup, const FloatBuffer& parameters)
-      : setup_(setup), parameters_(parameters), names_(names_of(setup)) {}
+      : setup_(setup), parameters_(parameters), names_(names_of(setup)), alone_(names_.size()) {}
 
   DeviceChoice choose() {
-    std::vector<std::size_t> together(names_.size());
-    std::iota(together.begin(), together.end(), 0);
-    drop_hopeless(together);
+    std::vector<std::size_t> together = worth_a_trial();
     Outcome outcome;
     for (bool lost = true; lost && together.size() > 1;) {
       outcome = try_out(together, kTogether);
-      lost = drop_slower(together, outcome, 0);
+      lost = drop_lost(together, outcome.speeds);
     }
     if (together.size() < 2) {
       decide(together, 0, together.at(0), 0);
@@ -54,15 +55,11 @@ class DeviceTrials {
       best = outcome.rate;
       together = std::move(fewer);
     }
-    std::size_t fastest = candidates.front();
-    double alone = 0;
     for (const std::size_t candidate : candidates) {
-      const double rate = try_out({candidate}, "sequential").rate;
-      note({candidate}, rate);
-      if (rate > alone) fastest = candidate;
-      alone = std::max(alone, rate);
+      if (alone_[candidate] == 0) rate_alone(candidate);
     }
-    decide(together, best, fastest, alone);
+    const auto fastest = std::max_element(alone_.begin(), alone_.end());
+    decide(together, best, static_cast<std::size_t>(fastest - alone_.begin()), *fastest);
     return std::move(choice_);
   }
 
@@ -86,25 +83,54 @@ class DeviceTrials {
     return text;
   }
 
-  /// A device far slower than another brings less than counts, and a whole part for it would be the
-  /// longest wait of all trials: a small one shows it.
-  void drop_hopeless(std::vector<std::size_t>& who) {
+  /// A whole part for a device that is far slower than another would be the longest wait of all
+  /// trials, so all begin with a small one. What a step costs an accelerator whatever its size is
+  /// not held against it: what counts is whether a small part takes it longer than the whole batch
+  /// takes another.
+  std::vector<std::size_t> worth_a_trial() {
+    std::vector<std::size_t> who(names_.size());
+    std::iota(who.begin(), who.end(), 0);
+    std::vector<double> glances;
+    for (const std::size_t i : who) glances.push_back(glance(i));
+    drop_lost(who, glances);
+    if (who.size() < 2) return who;
+    // The first step of a device is slow: whoever misses a mark by little gets another.
+    const auto look_again = [&](double mark) {
+      for (std::size_t i = 0; i < who.size(); ++i) {
+        if (glances[i] > mark || glances[i] * kCold < mark) continue;
+        glances[i] = std::max(glances[i], glance(who[i]));
+      }
+    };
+    look_again(*std::max_element(glances.begin(), glances.end()));
+    const auto first = std::max_element(glances.begin(), glances.end()) - glances.begin();
+    const double least = kGlance * rate_alone(who[static_cast<std::size_t>(first)]);
+    look_again(least);
+    for (std::size_t i = 0; i < who.size(); ++i) {
+      if (glances[i] >= least) continue;
+      note({who[i]}, glances[i]);
+      glances[i] = 0;
+    }
+    drop_lost(who, glances);
+    return who;
+  }
+  /// Rows a second of one small step.
+  double glance(std::size_t who) {
     EngineSetup small = setup_;
-    small.batch = std::max(who.size(), setup_.batch / kSmaller);
+    small.batch = static_cast<std::size_t>(std::ceil(kGlance * static_cast<double>(setup_.batch)));
     small.batch_per_device = 0;
-    Outcome outcome = try_out(small, who, kTogether);
-    const double fastest = *std::max_element(outcome.speeds.begin(), outcome.speeds.end());
-    const std::vector<std::size_t> all = who;
-    const std::vector<double> speeds = outcome.speeds;
-    if (!drop_slower(who, outcome, (kWorth - 1) * fastest)) return;
-    for (std::size_t i = 0; i < all.size(); ++i) note({all[i]}, speeds[i]);
+    return try_out(small, {who}, "sequential", 0, 1).rate;
+  }
+  double rate_alone(std::size_t who) {
+    alone_[who] = try_out({who}, "sequential").rate;
+    note({who}, alone_[who]);
+    return alone_[who];
   }
 
   Outcome try_out(const std::vector<std::size_t>& who, const std::string& strategy) {
-    return try_out(setup_, who, strategy);
+    return try_out(setup_, who, strategy, kWarmUp, kTimed);
   }
   Outcome try_out(const EngineSetup& setup, const std::vector<std::size_t>& who,
-                  const std::string& strategy) {
+                  const std::string& strategy, std::size_t untimed, std::size_t timed) {
     Outcome outcome;
     Engine engine(with_only(setup, who, strategy));
     FloatBuffer parameters(parameters_.size());
@@ -113,10 +139,10 @@ class DeviceTrials {
     Position position;
     std::vector<WorkerTotals> before(who.size());
     try {
-      run_steps(engine, position, kWarmUp * setup.batch);
+      run_steps(engine, position, untimed * setup.batch);
       before = engine.timeline().totals();
       const Seconds begin = engine.now();
-      const std::size_t rows = run_steps(engine, position, kTimed * setup.batch);
+      const std::size_t rows = run_steps(engine, position, timed * setup.batch);
       outcome.rate = static_cast<double>(rows) / std::max(engine.now() - begin, 1e-9);
     } catch (const DeviceError& error) {
       outcome.losses.emplace_back(error.what());
@@ -149,13 +175,13 @@ class DeviceTrials {
     return rows;
   }
 
-  /// The lost are slower than all. Whether there were any.
-  static bool drop_slower(std::vector<std::size_t>& who, Outcome& outcome, double least) {
+  /// Those whose speed is 0. Whether there were any.
+  static bool drop_lost(std::vector<std::size_t>& who, std::vector<double>& speeds) {
     const std::size_t count = who.size();
     for (std::size_t i = count; i-- > 0;) {
-      if (outcome.speeds[i] > least) continue;
+      if (speeds[i] > 0) continue;
       who.erase(who.begin() + static_cast<std::ptrdiff_t>(i));
-      outcome.speeds.erase(outcome.speeds.begin() + static_cast<std::ptrdiff_t>(i));
+      speeds.erase(speeds.begin() + static_cast<std::ptrdiff_t>(i));
     }
     if (who.empty()) throw DeviceError("every device has failed");
     return who.size() < count;
@@ -187,7 +213,9 @@ class DeviceTrials {
     const bool several = together.size() > 1 && rate >= kWorth * alone;
     choice_.devices = several ? std::move(together) : std::vector{fastest};
     choice_.strategy = choice_.devices.size() > 1 ? kTogether : "sequential";
-    if (!seen_.empty()) choice_.notes.push_back("measured: " + seen_);
+    if (!seen_.empty()) {
+      choice_.notes.push_back(fmt::format("measured in {:.2g} s: {}", choice_.seconds, seen_));
+    }
     if (choice_.devices.size() == names_.size()) {
       choice_.notes.emplace_back("decided: all devices train");
       return;
@@ -208,6 +236,7 @@ class DeviceTrials {
   const EngineSetup& setup_;
   const FloatBuffer& parameters_;
   std::vector<std::string> names_;
+  std::vector<double> alone_;  // rows a second; 0: not tried
   std::string seen_;
   DeviceChoice choice_;
 };

@@ -2,10 +2,11 @@
 // model than one of them alone, nor a later one. So they make the very updates that one would make
 // (sync), and they do it only where that is measured to be faster. Before the run, on a model that
 // is thrown away:
-//   all devices       a few rounds of small batches: who is hopeless is left out at once;
-//                     then a few rounds of sync, parts by speed; then without the slowest, and so
-//                     on while that is faster
-//   the fastest alone a few steps of it, and of those that are near
+//   each alone        one step of a twentieth of a batch, and the fastest a few whole ones: whoever
+//                     takes longer for the small one than the fastest for a whole one is left out
+//   all others        a few rounds of sync, parts by speed; then without the slowest, and so on
+//                     while that is faster
+//   alone             a few steps of those that are near the fastest
 // Averaged replicas (adaptive-sgd) train more rows a second, but learn less from each, and with the
 // default recipe end with a worse model (docs/results.md).
 #pragma once

@@ -81,7 +81,7 @@ TEST_F(TrainCommand, WhatAutoDecidesIsKeptForMachines) {
       return note.get<std::string>().starts_with(begin);
     });
   };
-  EXPECT_TRUE(has("measured: ")) << notes;
+  EXPECT_TRUE(has("measured in ")) << notes;
   EXPECT_TRUE(has("decided: ")) << notes;
   for (const auto& note : notes) {
     EXPECT_THAT(outcome.err, HasSubstr(note.get<std::string>() + "\n"));
