@@ -161,9 +161,13 @@ void run(const Wish& wish, Shell& shell) {
     comparison = compare(train, options, context, progress);
   } catch (const Error&) {
     if (caught_signal() == 0) throw;
-    std::fprintf(stderr, "evener: interrupted; a comparison cannot be resumed\n");
+    std::fprintf(stderr, "evener: interrupted; no run was finished, nothing is written\n");
     shell.exit_code = 128 + caught_signal();
     return;
+  }
+  if (comparison->interrupted) {
+    std::fprintf(stderr, "evener: interrupted; this is of the runs that were finished\n");
+    shell.exit_code = 128 + caught_signal();
   }
   write_results(*comparison, folder);
   if (train.json) return print(comparison_json(*comparison));
@@ -181,7 +185,8 @@ void add_compare(CLI::App& app, Shell& shell) {
   const auto group = "Comparison";
   command
       ->add_option("--strategies", wish->strategies,
-                   "names, each with :option=value parts (sync,elastic,sma,adaptive-sgd)")
+                   "names, each with :option=value parts; auto: what train chooses "
+                   "(sync,elastic,sma,adaptive-sgd)")
       ->type_name("A,B,...")
       ->capture_default_str()
       ->group(group);

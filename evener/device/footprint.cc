@@ -1,6 +1,7 @@
 #include "evener/device/footprint.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,14 @@ constexpr std::size_t kKeepBytes = std::size_t{64} << 20;
 // The image of a batch and statistics, a row; the image grows with the data's own rows.
 constexpr std::size_t kOtherFloats = 2048;
 constexpr std::size_t kMostSamples = 1 << 16;
+
+// Megabytes; what is needed is rounded up and what there is down, so that they never look equal.
+double needed(std::size_t bytes) {
+  return std::ceil(static_cast<double>(bytes) / 1e5) / 10;
+}
+double given(std::size_t bytes) {
+  return std::floor(static_cast<double>(bytes) / 1e5) / 10;
+}
 
 }  // namespace
 
@@ -36,18 +45,15 @@ Footprint::Footprint(const MemoryLimits& limits, const Network& network, const T
     row_floats_ += 2 * padded(network.features);
   }
   const std::size_t vector = layout_of(network).size * sizeof(float);
-  constexpr double kMega = 1e6;
   if (bytes(1) > memory_) {
     throw DeviceError(fmt::format(
         "{}: the model with its optimizer state needs {:.1f} MB and the device has {:.1f} MB",
-        limits.device, static_cast<double>(bytes(1)) / kMega,
-        static_cast<double>(memory_) / kMega));
+        limits.device, needed(bytes(1)), given(memory_)));
   }
   if (vector > limits.at_once) {
     throw DeviceError(fmt::format(
         "{}: the model needs {:.1f} MB in one piece and the device gives at most {:.1f} MB",
-        limits.device, static_cast<double>(vector) / kMega,
-        static_cast<double>(limits.at_once) / kMega));
+        limits.device, needed(vector), given(limits.at_once)));
   }
 }
 

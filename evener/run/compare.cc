@@ -12,6 +12,7 @@
 #include "evener/core/team.h"
 #include "evener/device/cpu/cpu_device.h"
 #include "evener/run/data.h"
+#include "evener/run/device_trials.h"
 #include "evener/run/evaluate.h"
 #include "evener/run/recipe.h"
 #include "evener/run/start.h"
@@ -21,6 +22,7 @@ namespace evener {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr const char* kAuto = "auto";
 constexpr std::size_t kMoments = 100;  // of a worker's series
 
 /// One run that is to be done.
@@ -29,6 +31,7 @@ struct Job {
   double learning_rate;
   std::uint64_t seed;
   ComparedRun result;
+  bool done = false;
 };
 
 Spread spread(std::vector<double> values) {
@@ -65,7 +68,8 @@ class Comparer {
     comparison_.virtual_time = context.virtual_time.has_value();
     comparison_.epochs = train_.epochs;
     for (const auto& text : options.strategies) {
-      comparison_.strategies.push_back({parse_strategy(text).text(), train_.learning_rate, {}, {}});
+      comparison_.strategies.push_back(
+          {text == kAuto ? text : parse_strategy(text).text(), train_.learning_rate, {}, {}});
     }
   }
 
@@ -76,13 +80,20 @@ class Comparer {
     std::vector<Job> jobs;
     for (std::uint64_t i = 0; i < options_.seeds; ++i) {  // interleaved: all strategies, then again
       for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
-        jobs.push_back({s, comparison_.strategies[s].learning_rate, train_.seed + i, {}});
+        jobs.push_back({s, comparison_.strategies[s].learning_rate, train_.seed + i, {}, false});
       }
     }
-    run(jobs);
-    for (auto& job : jobs) {
-      comparison_.strategies[job.strategy].runs.push_back(std::move(job.result));
+    try {
+      run(jobs);
+    } catch (const Interrupted&) {
+      comparison_.interrupted = true;
     }
+    for (auto& job : jobs) {
+      if (job.done) comparison_.strategies[job.strategy].runs.push_back(std::move(job.result));
+    }
+    std::erase_if(comparison_.strategies,
+                  [](const auto& strategy) { return strategy.runs.empty(); });
+    if (comparison_.strategies.empty()) throw Error("interrupted before a run was finished");
     comparison_.target = options_.target ? *options_.target : default_target();
     for (auto& strategy : comparison_.strategies) {
       for (auto& run : strategy.runs) run.seconds_to_target = time_to(run, comparison_.target);
@@ -96,9 +107,10 @@ class Comparer {
     for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
       TrainOptions options = train_;
       options.strategy = comparison_.strategies[s].strategy;
-      std::string hint;
-      const auto engine = make_engine(options, train_.seed, &hint);
-      comparison_.devices = engine->timeline().names();
+      if (options.strategy == kAuto) options.strategy = kTogether;
+      EngineSetup setup = setup_for(options, train_.seed);
+      const std::string hint = batch_hint(setup, setup.network);
+      comparison_.devices = Engine(std::move(setup)).timeline().names();
       if (!hint.empty()) progress_(hint);
     }
   }
@@ -115,8 +127,7 @@ class Comparer {
     }
   }
 
-  std::unique_ptr<Engine> make_engine(const TrainOptions& options, std::uint64_t seed,
-                                      std::string* hint = nullptr) const {
+  EngineSetup setup_for(const TrainOptions& options, std::uint64_t seed) const {
     RunDevices devices;
     if (context_.virtual_time) {
       devices.virtual_time = context_.virtual_time;
@@ -126,8 +137,7 @@ class Comparer {
     }
     EngineSetup setup = checked(engine_setup(options, std::move(devices)));
     set_training(setup, options, data_, network_of(options, data_.train));
-    if (hint != nullptr) *hint = batch_hint(setup, setup.network);
-    return std::make_unique<Engine>(std::move(setup));
+    return setup;
   }
 
   /// Every factor of the grid for every strategy, with the first seed; the best quality decides,
@@ -136,7 +146,7 @@ class Comparer {
     std::vector<Job> jobs;
     for (const double factor : options_.grid) {
       for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
-        jobs.push_back({s, train_.learning_rate * factor, train_.seed, {}});
+        jobs.push_back({s, train_.learning_rate * factor, train_.seed, {}, false});
       }
     }
     run(jobs);
@@ -210,17 +220,26 @@ class Comparer {
     options.strategy = comparison_.strategies[job.strategy].strategy;
     options.learning_rate = job.learning_rate;
     options.seed = job.seed;
+    const bool automatic = options.strategy == kAuto;
+    if (automatic) options.strategy = kTogether;
     const Network network = network_of(options, data_.train);
-    const auto engine = make_engine(options, job.seed);
+    FloatBuffer parameters = initial_parameters(network, options, data_);
+    EngineSetup setup = setup_for(options, job.seed);
+    double seconds = 0;
+    if (automatic && comparison_.devices.size() > 1) {
+      const DeviceChoice choice = choose_devices(setup, parameters);
+      setup = checked(with_only(std::move(setup), choice.devices, choice.strategy));
+      seconds = choice.seconds;  // finding out counts
+    }
+    const auto engine = std::make_unique<Engine>(std::move(setup));
     Models& models = engine->models();
-    models.give(0, initial_parameters(network, options, data_));
+    models.give(0, std::move(parameters));
     const int vectors = state_vectors(training_of(options).optimizer);
     for (int v = 1; v <= vectors; ++v) models.give(v, FloatBuffer(layout_of(network).size));
     ComparedRun& run = job.result;
     run.seed = job.seed;
     run.best_quality = comparison_.larger_is_better ? -kNever : kNever;
     Position position;
-    double seconds = 0;
     try {
       while (position.epoch < options.epochs) {
         const double begin = engine->now();
@@ -245,6 +264,7 @@ class Comparer {
     run.samples_per_second = rows / std::max(seconds, 1e-9);
     run.workers = worker_results(engine->timeline(), seconds);
     run.series = series_of(engine->timeline());
+    job.done = true;
   }
 
   int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }

@@ -75,6 +75,7 @@ struct Comparison {
   std::vector<std::string> devices;
   bool virtual_time = false;
   std::uint32_t epochs = 0;
+  bool interrupted = false;  // these are the runs that were finished
   std::vector<ComparedStrategy> strategies;
 
   /// The pointers are into `strategies`.
@@ -82,7 +83,7 @@ struct Comparison {
 };
 
 struct CompareOptions {
-  std::vector<std::string> strategies;
+  std::vector<std::string> strategies;  // "auto": as evener train would choose
   std::string metric = "p@1";
   std::optional<double> target;  // nothing: 97 % of what the best strategy gets to
   std::uint32_t seeds = 5;
@@ -92,6 +93,7 @@ struct CompareOptions {
 };
 
 /// `train` gives data, network, optimizer, devices and budget. Called back with what is under way.
+/// Where a signal comes before a run is finished, Error.
 Comparison compare(const TrainOptions& train, const CompareOptions& options,
                    const RunContext& context,
                    const std::function<void(const std::string&)>& progress);

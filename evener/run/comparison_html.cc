@@ -118,6 +118,11 @@ std::string introduction(const Comparison& comparison) {
                   counted(comparison.epochs, "epoch"), seeds_text(comparison),
                   comparison.virtual_time ? "virtual seconds" : "seconds", target_text(comparison));
   std::string out = paragraph(text);
+  if (comparison.interrupted) {
+    out +=
+        "<p><strong>Interrupted:</strong> only the runs that were finished by then are here, which "
+        "may be fewer of one strategy than of another.</p>\n";
+  }
   if (comparison.virtual_time) {
     out +=
         "<p><strong>All times are virtual:</strong> the devices were simulated, nothing was "

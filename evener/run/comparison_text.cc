@@ -186,6 +186,7 @@ std::string comparison_json(const Comparison& comparison) {
             {"devices", comparison.devices},
             {"virtual_time", comparison.virtual_time},
             {"epochs", comparison.epochs},
+            {"interrupted", comparison.interrupted},
             {"recommended", sure ? Json(verdict.best->strategy) : Json(nullptr)},
             {"too_close_to_call", std::move(close)}};
   for (const auto& strategy : comparison.strategies) {

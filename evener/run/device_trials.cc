@@ -102,11 +102,12 @@ class DeviceTrials {
       }
     };
     look_again(*std::max_element(glances.begin(), glances.end()));
-    const auto first = std::max_element(glances.begin(), glances.end()) - glances.begin();
-    const double least = kGlance * rate_alone(who[static_cast<std::size_t>(first)]);
+    const auto first = static_cast<std::size_t>(std::max_element(glances.begin(), glances.end()) -
+                                                glances.begin());
+    const double least = kGlance * rate_alone(who[first]);
     look_again(least);
     for (std::size_t i = 0; i < who.size(); ++i) {
-      if (glances[i] >= least) continue;
+      if (i == first || glances[i] >= least) continue;
       note({who[i]}, glances[i]);
       glances[i] = 0;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -79,6 +80,35 @@ std::array<double, 3> fit(const std::vector<Sample>& samples, std::array<bool, 3
   return x;
 }
 
+Seconds median_of(const std::function<void()>& work) {
+  work();  // the first is slower
+  std::array<Seconds, kRepeats> times{};
+  for (Seconds& time : times) {
+    const Stopwatch watch;
+    work();
+    time = watch.elapsed();
+  }
+  std::nth_element(times.begin(), times.begin() + kRepeats / 2, times.end());
+  return times[kRepeats / 2];
+}
+
+/// The way to a device with memory of its own: latency by almost nothing, bandwidth by a model.
+void measure_link(Replica& replica, const Network& network, DeviceModel& model) {
+  FloatBuffer values(layout_of(network).size);
+  const auto there_and_back = [&](const Blocks& blocks) {
+    return median_of([&] {
+             replica.store_blocks(0, blocks, values.span());
+             replica.load_blocks(0, blocks, values.span());
+           }) /
+           2;
+  };
+  const Seconds little = there_and_back({{}, 0, values.size() - 1});
+  const Seconds all = there_and_back({{}, 0, 0});
+  const double bytes = static_cast<double>((values.size() - 1) * sizeof(float));
+  model.latency = little;
+  model.bandwidth = bytes / std::max(all - little, 1e-9);
+}
+
 }  // namespace
 
 Profile measure_device(Device& device, const TrainOptions& options, const TrainingData& data) {
@@ -120,6 +150,7 @@ Profile measure_device(Device& device, const TrainOptions& options, const Traini
   profile.model.fixed = fixed;
   profile.model.per_row = per_row;
   profile.model.per_nonzero = per_nonzero;
+  if (replica->remote()) measure_link(*replica, network, profile.model);
   for (const auto& sample : samples) {
     const double predicted = fixed + per_row * sample.rows + per_nonzero * sample.nonzeros;
     profile.worst_error =

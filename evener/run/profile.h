@@ -16,7 +16,8 @@ struct Profile {
 };
 
 /// Times steps of several sizes on rows with few and with many non-zeros, and fits
-/// fixed + per_row * rows + per_nonzero * non-zeros.
+/// fixed + per_row * rows + per_nonzero * non-zeros; of a device with memory of its own also
+/// latency and bandwidth of the way there.
 Profile measure_device(Device& device, const TrainOptions& options, const TrainingData& data);
 
 }  // namespace evener

@@ -1,6 +1,9 @@
+#include <csignal>
 #include <filesystem>
 
 #include "tests/app/command.h"
+
+#include "evener/device/opencl/list.h"
 
 namespace evener {
 namespace {
@@ -70,6 +73,34 @@ TEST_F(Compare, RunsRealDevicesToo) {
   EXPECT_EQ(result.at("devices")[1], "cpu:1 (emulated x0.5)");
 }
 
+TEST_F(Compare, AutoIsWhatTrainChooses) {
+  const Outcome outcome = run(compare({"--strategies", "auto,sync:split=speed", "--virtual",
+                                       kCluster, "--json", "--target", "p@1"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json strategies = json::parse(outcome.out).at("strategies");
+  EXPECT_EQ(strategies[0].at("strategy"), "auto");
+  EXPECT_LE(strategies[0].at("runs")[0].at("workers").size(),
+            strategies[1].at("runs")[0].at("workers").size());
+  EXPECT_GT(strategies[0].at("runs")[0].at("seconds").get<double>(), 0);
+  std::filesystem::remove_all(folder_ / "out");
+  expect_error(compare({"--strategies", "auto:x=1"}), 2, "auto");
+}
+
+TEST_F(Compare, WhenInterruptedItKeepsTheRunsThatWereFinished) {
+  Running running(compare({"--strategies", "sync,elastic", "--devices", "cpu:1,cpu:1", "--seeds",
+                           "1000", "--epochs", "2"}),
+                  environment_, folder_ / "said");
+  ASSERT_TRUE(running.wait_for("1/2000"));
+  running.send(SIGINT);
+  EXPECT_EQ(running.finish(), 130);
+  EXPECT_THAT(running.said(), HasSubstr("evener: interrupted; this is of the runs that were "));
+  const json written = json::parse(contents_of(folder_ / "out/comparison.json"));
+  EXPECT_EQ(written.at("interrupted"), true);
+  EXPECT_EQ(written.at("strategies")[0].at("strategy"), "sync");
+  EXPECT_LT(written.at("strategies")[0].at("runs").size(), 1000U);
+  EXPECT_THAT(contents_of(folder_ / "out/report.html"), HasSubstr("Interrupted:"));
+}
+
 TEST_F(Compare, SaysWhenThereIsNothingToShareOrToCompare) {
   const Outcome one = run(compare({"--strategies", "sync", "--devices", "cpu:1"}));
   EXPECT_EQ(one.code, 0) << one.err;
@@ -125,11 +156,22 @@ TEST_F(Compare, ADivergingStrategyIsShownAsSuch) {
   EXPECT_TRUE(run_.at("seconds_to_target").is_null());
 }
 
+TEST_F(Compare, ProfileMeasuresTheWayToAnAccelerator) {
+  if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+  environment_.emplace_back("PATH=/usr/bin:/bin");  // PoCL calls a linker
+  const Outcome outcome =
+      run({"profile", "opencl:0.0", folder_ / "data", "--hidden", "8", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json device = json::parse(outcome.out).at("device");
+  EXPECT_GT(device.at("latency-us").get<double>(), 0);
+  EXPECT_GT(device.at("bandwidth-gb-s").get<double>(), 0);
+}
+
 TEST_F(Compare, ProfileWritesADeviceThatSimulateTakes) {
   const std::string cluster = folder_ / "cluster.toml";
   EXPECT_EQ(run({"profile", "cpu:1", folder_ / "data", "--hidden", "8", "-o", cluster}).code, 0);
-  EXPECT_THAT(contents_of(cluster),
-              AllOf(HasSubstr("[[device]]\nname = \"cpu:1\""), HasSubstr("per-row-us = ")));
+  EXPECT_THAT(contents_of(cluster), AllOf(HasSubstr("[[device]]\nname = \"cpu:1\""),
+                                          HasSubstr("per-row-us = "), Not(HasSubstr("bandwidth"))));
   const Outcome outcome = run({"simulate", cluster, folder_ / "data", "--hidden", "8", "--epochs",
                                "1", "-o", folder_ / "run", "--quiet"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -113,6 +113,18 @@ TEST_F(SeveralDevices, AModelThatDoesNotFitLeavesNothingBehindAndASmallMemoryIsT
   EXPECT_THAT(outcome.err, HasSubstr("opencl:0.0: its memory holds batches of "));
 }
 
+TEST_F(SeveralDevices, CompilingKernelsIsSaidAndDoneOnce) {
+  if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+  environment_.emplace_back("PATH=/usr/bin:/bin");  // PoCL calls a linker
+  const std::vector<std::string> one{"--devices", "opencl:0.0", "--epochs", "1"};
+  const Outcome first = run(training("first", one));
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("compiling kernels for opencl:0.0 (once)"));
+  const Outcome second = run(training("second", one));
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_THAT(second.err, Not(HasSubstr("compiling kernels")));
+}
+
 TEST_F(SeveralDevices, DevicesThatCannotBeAreRefused) {
   expect_refused({"--devices", ""}, "names no device");
   expect_refused({"--devices", ","}, "names no device");
