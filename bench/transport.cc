@@ -38,10 +38,12 @@ Network network_of_size(std::size_t floats) {
 class Receiver final : public Handler {
  public:
   Receiver(const PayloadFormat& format, std::function<void()> complete)
-      : format_(format), to_(format.size()), complete_(std::move(complete)) {}
+      : format_(format), to_(format.shard().size()), complete_(std::move(complete)) {}
   void received(Message message) override {
     const wire::Head head = head_of(message);
-    if (!reader_) reader_.emplace(format_, format_.header(0, true), to_);
+    if (!reader_) {
+      reader_.emplace(format_, PayloadHeader{0, true, to_.size() * sizeof(float)}, to_);
+    }
     reader_->feed(head.chunk().offset(), message);
     if (!reader_->complete()) return;
     reader_.reset();
@@ -59,7 +61,7 @@ class Receiver final : public Handler {
 class Ours {
  public:
   Ours(std::size_t floats, const std::string& certs)
-      : format_(network_of_size(floats), {}), values_(format_.size(), 1.0F) {
+      : format_(network_of_size(floats), {}), values_(format_.shard().size(), 1.0F) {
     listener_ = listen(
         "127.0.0.1:0", read_tls(certs, "coordinator"), [this](std::shared_ptr<Channel> channel) {
           return std::make_shared<Receiver>(format_, [this, channel] { send(*channel); });
@@ -73,7 +75,7 @@ class Ours {
     done_.get();
     return watch.elapsed();
   }
-  std::size_t bytes() const { return format_.size() * sizeof(float); }
+  std::size_t bytes() const { return format_.shard().size() * sizeof(float); }
 
  private:
   void send(Channel& channel) {

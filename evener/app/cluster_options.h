@@ -9,6 +9,8 @@
 
 namespace evener {
 
+inline constexpr int kMostServers = 256;
+
 struct ClusterWish {
   std::string tls, token;
   double wait_seconds = 60;

@@ -130,8 +130,8 @@ int run(const std::vector<std::string>& arguments) {
   app.footer(kExamples);
   app.option_defaults()->take_last();
   for (const auto add : {add_train, add_test, add_predict, add_devices, add_strategies, add_compare,
-                         add_profile, add_simulate, add_coordinator, add_worker, add_status,
-                         add_certs, add_dataset, add_convert, add_info, add_options}) {
+                         add_profile, add_simulate, add_coordinator, add_worker, add_server,
+                         add_status, add_certs, add_dataset, add_convert, add_info, add_options}) {
     add(app, shell);
   }
   for (auto* command : app.get_subcommands({})) {

@@ -19,6 +19,7 @@ struct Shell {
 void add_train(CLI::App& app, Shell& shell);
 void add_coordinator(CLI::App& app, Shell& shell);
 void add_worker(CLI::App& app, Shell& shell);
+void add_server(CLI::App& app, Shell& shell);
 void add_status(CLI::App& app, Shell& shell);
 void add_certs(CLI::App& app, Shell& shell);
 void add_test(CLI::App& app, Shell& shell);

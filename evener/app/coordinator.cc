@@ -27,6 +27,7 @@ struct Wish {
   GivenOptions given;
   ClusterWish cluster;
   std::string workers, listen;
+  int servers = 0;
   bool insecure = false;
 };
 
@@ -41,6 +42,7 @@ void run(const Wish& wish, Shell& shell) {
   } else {
     throw UsageError("--workers is missing: how many, such as 4, or 2:8 for from two to eight");
   }
+  options.servers = wish.servers;
   options.listen = !wish.listen.empty()        ? wish.listen
                    : !placement.master.empty() ? placement.master
                                                : "127.0.0.1:7070";
@@ -72,6 +74,11 @@ void add_coordinator(CLI::App& app, Shell& shell) {
       ->add_option("--workers", wish->workers,
                    "how many; or from how many to how many, as 2:8 [WORLD_SIZE]")
       ->type_name("N");
+  command
+      ->add_option("--servers", wish->servers,
+                   "so many `evener server` keep the model, a part each; 0: kept here [0]")
+      ->type_name("K")
+      ->check(CLI::Range(0, kMostServers));
   command->add_option("--listen", wish->listen, "where workers connect [127.0.0.1:7070]")
       ->type_name("HOST:PORT");
   command->add_flag("--insecure", wish->insecure, "listen beyond this machine without TLS");

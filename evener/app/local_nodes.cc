@@ -36,7 +36,7 @@ pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> variabl
                                   pointers_to(arguments).data(), pointers_to(variables).data());
   posix_spawnattr_destroy(&attributes);
   if (problem != 0) {
-    throw Error("a worker cannot be started: " + std::generic_category().message(problem));
+    throw Error("another evener cannot be started: " + std::generic_category().message(problem));
   }
   return process;
 }
@@ -46,7 +46,7 @@ pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> variabl
 LocalNodes::LocalNodes(const std::vector<std::vector<std::string>>& arguments,
                        const std::string& token) {
   for (const auto& own : arguments) {
-    std::vector<std::string> all{"evener", "worker"};
+    std::vector<std::string> all{"evener"};
     all.insert(all.end(), own.begin(), own.end());
     processes_.push_back(spawn(std::move(all), environment_with("EVENER_TOKEN", token)));
   }

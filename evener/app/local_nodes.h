@@ -1,4 +1,4 @@
-// Worker processes on this machine, for `evener train --nodes`.
+// Workers and servers on this machine, for `evener train --nodes`.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace evener {
 
 class LocalNodes {
  public:
-  /// One `evener worker` with these arguments each, and EVENER_TOKEN set. Error where one cannot be
-  /// started. A Ctrl-C does not reach them: the coordinator tells them when it is over.
+  /// `evener` with these arguments each, and EVENER_TOKEN set. Error where one cannot be started. A
+  /// Ctrl-C does not reach them: the coordinator tells them when it is over.
   LocalNodes(const std::vector<std::vector<std::string>>& arguments, const std::string& token);
   /// Waits a moment for them to go by themselves, then ends them.
   ~LocalNodes();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
 #include "evener/app/local_nodes.h"
 #include "evener/app/signals.h"
@@ -31,7 +32,7 @@ constexpr int kMostNodes = 256;
 
 struct Wish {
   GivenOptions given;
-  int nodes = 0;
+  int nodes = 0, servers = 0;
 };
 
 /// "node1=x0.25, 2=x0.5": the speeds of nodes, by number or name.
@@ -41,8 +42,8 @@ std::vector<double> node_speeds(const std::string& emulate, int nodes) {
   return parse_emulation(emulate, names);
 }
 
-/// A coordinator and its workers, all on this machine.
-void train_on_nodes(TrainOptions options, int count, Shell& shell) {
+/// A coordinator with its workers and servers, all on this machine.
+void train_on_nodes(TrainOptions options, int count, int servers, Shell& shell) {
   if (options.devices != "auto") {
     throw UsageError("--devices: with --nodes each node is a share of this machine's cores");
   }
@@ -50,23 +51,31 @@ void train_on_nodes(TrainOptions options, int count, Shell& shell) {
   options.emulate.clear();
   NodesOptions nodes;
   nodes.least = nodes.most = count;
+  nodes.servers = servers;
   nodes.token = random_token();
   nodes.interrupted = caught_signal;
   RunContext context;
   context.nodes = make_nodes(nodes);
   const int threads = std::max(1, cpu::available_cores() / count);
+  const std::string address = fmt::format("127.0.0.1:{}", context.nodes->port());
   std::vector<std::vector<std::string>> arguments;
+  for (int i = 0; i < servers; ++i) {
+    arguments.push_back(
+        {"server", "--coordinator", address, "--threads", "1", "--wait-seconds", "10", "--quiet"});
+  }
   for (int i = 0; i < count; ++i) {
-    arguments.push_back({"--coordinator", fmt::format("127.0.0.1:{}", context.nodes->port()),
-                         "--rank", std::to_string(i), "--devices", fmt::format("cpu:{}", threads),
-                         "--wait-seconds", "10", "--quiet"});
+    arguments.push_back({"worker", "--coordinator", address, "--rank", std::to_string(i),
+                         "--devices", fmt::format("cpu:{}", threads), "--wait-seconds", "10",
+                         "--quiet"});
     const double speed = speeds.empty() ? 1 : speeds[static_cast<std::size_t>(i)];
     if (speed < 1) {
       arguments.back().insert(arguments.back().end(), {"--emulate", fmt::format("x{:g}", speed)});
     }
   }
   const LocalNodes processes(arguments, nodes.token);
-  train_and_print(options, context, fmt::format("evener train --nodes {} --resume", count), shell);
+  const std::string again = fmt::format("evener train --nodes {}{} --resume", count,
+                                        servers > 0 ? fmt::format(" --servers {}", servers) : "");
+  train_and_print(options, context, again, shell);
   context.nodes.reset();  // tells them that it is over
 }
 
@@ -82,9 +91,15 @@ void add_train(CLI::App& app, Shell& shell) {
                    "so many worker processes on this machine, as a cluster [0]")
       ->type_name("N")
       ->check(CLI::Range(0, kMostNodes));
+  command
+      ->add_option("--servers", wish->servers,
+                   "of --nodes: so many processes keep the model, a part each; 0: this one [0]")
+      ->type_name("K")
+      ->check(CLI::Range(0, kMostServers));
   command->callback([wish, &shell] {
     const TrainOptions options = resolve_options(wish->given.texts, wish->given.config);
-    if (wish->nodes > 0) return train_on_nodes(options, wish->nodes, shell);
+    if (wish->servers > 0 && wish->nodes == 0) throw UsageError("--servers is for --nodes");
+    if (wish->nodes > 0) return train_on_nodes(options, wish->nodes, wish->servers, shell);
     train_and_print(options, {}, "evener train --resume", shell);
   });
 }

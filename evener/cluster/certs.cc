@@ -131,6 +131,7 @@ void make_certs(const CertsOptions& options) {
   const Certificate authority = make_certificate({"evener authority", "", ""}, *authority_key,
                                                  nullptr, *authority_key, options.days);
   for (const Wish& wish : {Wish{"coordinator", "serverAuth", subjects_of(options.hosts)},
+                           Wish{"server", "serverAuth,clientAuth", subjects_of(options.hosts)},
                            Wish{"worker", "clientAuth", ""}}) {
     const Key key = make_key();
     const Certificate certificate =

@@ -2,50 +2,87 @@
 
 #include <utility>
 
+#include "evener/cluster/servers.h"
+
 namespace evener {
 
 namespace {
 
-class ClusterModel final : public NodeModel {
+/// Optimizer state is the nodes' own and stays with them.
+class KeptHere final : public NodeModel {
  public:
-  ClusterModel(const ModelSetup& setup, std::size_t places, const Compression& compression)
-      : size_(layout_of(setup.network).size),
-        pull_format_(setup.network, {}),
-        push_format_(setup.network, compression),
-        store_(setup.network, places, setup.merge_threads),
+  KeptHere(const ModelSetup& setup, std::size_t places, const Compression& compression)
+      : served_(whole_shard(setup.network), places, compression, setup.merge_threads),
         replica_(setup.devices.front()->make_replica(setup.network, setup.training)) {}
 
-  ParameterStore& store() override { return store_; }
-  const PayloadFormat& pull_format() const override { return pull_format_; }
-  const PayloadFormat& push_format() const override { return push_format_; }
-
-  double compute(const Task& /*task*/) override {
-    throw Error("tasks of a cluster run on its nodes");
-  }
-  void absorb(const Absorb& decision) override { store_.absorb(decision); }
-  void reject(int node) override { store_.reject(node); }
-  void lose(int node) override { store_.forget(node); }
+  ServedShard* served() override { return &served_; }
+  void absorb(const Absorb& decision) override { store().absorb(decision); }
+  void reject(int node) override { store().reject(node); }
+  void lose(int node) override { store().forget(node); }
 
   Evaluator evaluator() override {
-    replica_->load(0, store_.model().span());
+    replica_->load(0, store().model().span());
     return {replica_.get(), 0};
   }
-  /// Optimizer state is the nodes' own and stays with them.
   FloatBuffer take(int vector) override {
-    if (vector == 0) return std::move(store_.model());
-    return FloatBuffer(size_);
+    if (vector == 0) return std::move(store().model());
+    return FloatBuffer(bytes() / sizeof(float));
   }
   void give(int vector, FloatBuffer values) override {
     if (vector > 0) return;
-    store_.renew_all();
-    store_.model() = std::move(values);
+    store().renew_all();
+    store().model() = std::move(values);
+  }
+  std::size_t bytes() const override { return served_.pull_format.shard().size() * sizeof(float); }
+
+ private:
+  ParameterStore& store() { return served_.store; }
+
+  ServedShard served_;
+  std::unique_ptr<Replica> replica_;
+};
+
+/// The copy here is as old as the last evaluation or checkpoint.
+class KeptByServers final : public NodeModel {
+ public:
+  KeptByServers(const ModelSetup& setup, std::size_t places, const Compression& compression,
+                Servers& servers)
+      : servers_(servers),
+        size_(layout_of(setup.network).size),
+        copy_(size_),
+        replica_(setup.devices.front()->make_replica(setup.network, setup.training)) {
+    servers_.keep(setup.network, places, compression);
+  }
+
+  int servers() const override { return servers_.count(); }
+  void grant(int node, std::uint64_t generation, std::uint64_t sequence) override {
+    servers_.grant(node, generation, sequence);
+  }
+  void absorb(const Absorb& decision) override { servers_.absorb(decision); }
+  void reject(int node) override { servers_.reject(node); }
+  void lose(int node) override { servers_.forget(node); }
+
+  Evaluator evaluator() override {
+    servers_.fetch(copy_.span());
+    replica_->load(0, std::as_const(copy_).span());
+    return {replica_.get(), 0};
+  }
+  FloatBuffer take(int vector) override {
+    if (vector > 0) return FloatBuffer(size_);
+    servers_.fetch(copy_.span());
+    return std::move(copy_);
+  }
+  void give(int vector, FloatBuffer values) override {
+    if (vector > 0) return;
+    copy_ = std::move(values);
+    servers_.load(std::as_const(copy_).span());
   }
   std::size_t bytes() const override { return size_ * sizeof(float); }
 
  private:
+  Servers& servers_;
   std::size_t size_;
-  PayloadFormat pull_format_, push_format_;
-  ParameterStore store_;
+  FloatBuffer copy_;
   std::unique_ptr<Replica> replica_;
 };
 
@@ -53,7 +90,12 @@ class ClusterModel final : public NodeModel {
 
 std::unique_ptr<NodeModel> make_node_model(const ModelSetup& setup, std::size_t places,
                                            const Compression& compression) {
-  return std::make_unique<ClusterModel>(setup, places, compression);
+  return std::make_unique<KeptHere>(setup, places, compression);
+}
+
+std::unique_ptr<NodeModel> make_node_model(const ModelSetup& setup, std::size_t places,
+                                           const Compression& compression, Servers& servers) {
+  return std::make_unique<KeptByServers>(setup, places, compression, servers);
 }
 
 }  // namespace evener

@@ -1,24 +1,34 @@
-// The coordinator's model in a cluster: a parameter store that nodes pull from and push to, and a
+// The coordinator's model in a cluster: what nodes pull from and push to, here or at servers, and a
 // device of the coordinator's own to evaluate with.
 #pragma once
 
 #include <memory>
 
-#include "evener/cluster/payload.h"
+#include "evener/cluster/exchange.h"
 #include "evener/runtime/models.h"
-#include "evener/runtime/parameter_store.h"
 
 namespace evener {
 
+class Servers;
+
 class NodeModel : public Models {
  public:
-  virtual ParameterStore& store() = 0;
-  /// What a pull and what a push look like.
-  virtual const PayloadFormat& pull_format() const = 0;
-  virtual const PayloadFormat& push_format() const = 0;
+  /// Null where servers keep the model; then there are so many of them.
+  virtual ServedShard* served() { return nullptr; }
+  virtual int servers() const { return 0; }
+  /// With servers: they give the node the model as it is now, and let it push once.
+  virtual void grant(int /*node*/, std::uint64_t /*generation*/, std::uint64_t /*sequence*/) {}
+
+  double compute(const Task& /*task*/) override {
+    throw Error("tasks of a cluster run on its nodes");
+  }
 };
 
+/// It is kept here.
 std::unique_ptr<NodeModel> make_node_model(const ModelSetup& setup, std::size_t places,
                                            const Compression& compression);
+/// It is kept by these servers, which are all there and outlive it.
+std::unique_ptr<NodeModel> make_node_model(const ModelSetup& setup, std::size_t places,
+                                           const Compression& compression, Servers& servers);
 
 }  // namespace evener

@@ -17,6 +17,10 @@ Registry::Registry(const NodesOptions& options)
       heartbeats_(options.heartbeats),
       job_id_(std::random_device{}()) {
   for (int i = 0; i < options.most; ++i) places_.emplace_back(i);
+  if (options.servers > 0) {
+    const auto& limits = options.heartbeats;
+    servers_ = std::make_unique<Servers>(options.servers, limits.beat, limits.evict);
+  }
   listener_ = listen(options.listen, options.tls, [this](std::shared_ptr<Channel> channel) {
     auto session = std::make_shared<Session>(*this, std::move(channel));
     const std::lock_guard lock(mutex_);
@@ -45,6 +49,11 @@ Registry::~Registry() {
 void Registry::offer(Job job) {
   const std::lock_guard lock(mutex_);
   job_ = std::move(job);
+  welcome_all();
+}
+
+void Registry::welcome_all() {
+  if (!open()) return;
   for (const auto& session : std::exchange(waiting_, {})) give_place(*session);
 }
 
@@ -56,7 +65,10 @@ std::vector<WorkerTraits> Registry::places() const {
 
 std::unique_ptr<Models> Registry::make_models(const ModelSetup& setup,
                                               const StrategyChoice& strategy) {
-  auto model = make_node_model(setup, places_.size(), compression_of(strategy));
+  await_servers();
+  const Compression compression = compression_of(strategy);
+  auto model = servers_ ? make_node_model(setup, places_.size(), compression, *servers_)
+                        : make_node_model(setup, places_.size(), compression);
   model_ = model.get();
   return model;
 }
@@ -71,6 +83,7 @@ std::unique_ptr<Stage> Registry::make_stage() {
   }
   for (const Seconds since = now(); joined() < options_.least;) {
     changed_.wait_for(lock, std::chrono::milliseconds(200));
+    if (servers_) servers_->check();
     check_patience(since);
   }
   for (std::size_t i = 0; i < places_.size(); ++i) there_[i] = places_[i].joined ? 1 : 0;
@@ -92,18 +105,26 @@ void Registry::check_patience(Seconds since) const {
 
 void Registry::greet(const std::shared_ptr<Session>& session) {
   const std::lock_guard lock(mutex_);
-  const wire::Hello& hello = session->hello;
-  if (hello.protocol() != kProtocol) {
-    return refuse(*session, fmt::format("it speaks version {} of the protocol, this is version {}",
-                                        hello.protocol(), kProtocol));
-  }
-  if (hello.token() != options_.token) return refuse(*session, "it does not know the token");
+  if (!acceptable(*session, session->hello.protocol(), session->hello.token())) return;
   if (session->place >= 0) return refuse(*session, "it has a place already");
-  if (job_) {
+  if (open()) {
     give_place(*session);
   } else {
     waiting_.push_back(session);
   }
+}
+
+bool Registry::acceptable(Session& session, std::uint32_t protocol, const std::string& token) {
+  if (protocol != kProtocol) {
+    refuse(session, fmt::format("it speaks version {} of the protocol, this is version {}",
+                                protocol, kProtocol));
+    return false;
+  }
+  if (token != options_.token) {
+    refuse(session, "it does not know the token");
+    return false;
+  }
+  return true;
 }
 
 void Registry::refuse(Session& session, const std::string& why) {
@@ -147,6 +168,9 @@ void Registry::give_place(Session& session) {
   for (const auto& [name, text] : job_->options) (*welcome.mutable_options())[name] = text;
   set_print(job_->data, *welcome.mutable_data());
   welcome.set_batch(job_->batch);
+  if (servers_) {
+    for (auto& address : servers_->addresses()) welcome.add_servers(std::move(address));
+  }
   welcome.set_heartbeat(options_.heartbeats.beat);
   welcome.set_evict(options_.heartbeats.evict);
   place.channel->send(message_of(head));
@@ -172,14 +196,15 @@ void Registry::push(Session& session, const wire::Push& push) {
   Place& place = at(session.place);
   if (!push.failure().empty()) throw Error(push.failure());
   if (model_ == nullptr) return;
-  try {
-    if (!place.begin_push(push, *model_)) ++ignored_;
-  } catch (const Error& problem) {
-    put(place.spoil(problem.what(), now()));
+  if (!place.expects(push)) {
+    ++ignored_;
+    return;
   }
+  settle(place, [&] { return place.begin_push(push, now()); });
 }
 
 void Registry::chunk(Session& session, const wire::Chunk& chunk, const Message& message) {
+  if (session.server >= 0) return servers_->chunk(session.server, chunk, message);
   if (session.place < 0) throw Error("it pushes without a place");
   Place& place = at(session.place);
   try {
@@ -203,6 +228,7 @@ void Registry::answer_status(Session& session, const wire::StatusRequest& reques
 
 void Registry::heard(const Session& session) {
   const std::lock_guard lock(mutex_);
+  if (session.server >= 0) heartbeats_.heard(beats_of(session.server), now());
   if (session.place < 0) return;
   if (heartbeats_.heard(session.place, now()) && at(session.place).joined) {
     put(Change{Change::Kind::trusted, session.place, "", 0});
@@ -214,6 +240,10 @@ void Registry::gone(Session& session, const std::string& why) {
   open_.erase(&session);
   std::erase_if(waiting_, [&](const auto& other) { return other.get() == &session; });
   changed_.notify_all();
+  if (session.server >= 0) {
+    heartbeats_.forget(beats_of(session.server));
+    servers_->leave(session.server, why);
+  }
   if (session.place < 0) return;
   Place& place = at(session.place);
   auto task = place.abandon();
@@ -257,6 +287,7 @@ std::optional<Arrival> Registry::next(Seconds until) {
   std::unique_lock lock(mutex_);
   const Seconds since = now();
   while (items_.empty()) {
+    if (servers_) servers_->check();
     if (now() >= until) return std::nullopt;
     changed_.wait_for(lock, std::chrono::duration<double>(std::min(0.2, until - now())));
     if (joined() == 0 && items_.empty()) check_patience(since);
@@ -297,6 +328,12 @@ void Registry::tick() {
     // Those who wait for a place, too: the data may take its time to be read.
     for (auto& [session, channel] : open_) channel->send(message_of(beat));
     for (const auto& [node, verdict] : heartbeats_.check(now())) {
+      if (node >= options_.most) {
+        if (verdict == Heartbeats::Verdict::suspected) continue;
+        servers_->close(node - options_.most,
+                        fmt::format("no sign of life for {:g} s", options_.heartbeats.evict));
+        continue;
+      }
       if (verdict == Heartbeats::Verdict::suspected) {
         if (!at(node).joined) continue;
         put(Change{Change::Kind::suspected, node, "", 0});

@@ -18,6 +18,7 @@ struct NodesOptions {
   Tls tls;
   std::string token;        // that nodes must know; empty: none
   int least = 1, most = 1;  // nodes: to begin, and places
+  int servers = 0;          // that keep the model, a shard each; 0: it is kept here
   Seconds patience = 60;    // to wait where there are fewer than `least`, or none
   HeartbeatLimits heartbeats;
   /// Asked while it waits; not 0: a signal has come.

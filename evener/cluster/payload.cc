@@ -22,79 +22,70 @@ struct Picked {
   float value;
 };
 
-/// Fills memory from the front.
-class Writer {
- public:
-  explicit Writer(std::vector<std::byte>& to) : to_(to) {}
-  void put(const void* from, std::size_t bytes) {
-    if (bytes > 0) std::memcpy(to_.data() + at_, from, bytes);
-    at_ += bytes;
-  }
-  /// The rest says nothing.
-  void fill() { std::fill(to_.begin() + static_cast<std::ptrdiff_t>(at_), to_.end(), std::byte{}); }
-
- private:
-  std::vector<std::byte>& to_;
-  std::size_t at_ = 0;
-};
+void append(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
+  const auto* first = static_cast<const std::byte*>(from);
+  to.insert(to.end(), first, first + bytes);
+}
 
 }  // namespace
 
-PayloadFormat::PayloadFormat(const Network& network, const Compression& compression)
-    : network_(network),
-      layout_(layout_of(network)),
-      features_(network.sparse_input() ? network.features : 0),
-      compression_(compression) {}
-
-std::size_t PayloadFormat::numbers(std::size_t rows, bool whole) const {
-  if (whole) return layout_.size;
-  const Blocks none = blocks_of(network_, layout_, {});
-  return layout_.size - none.dense + rows * none.width;
-}
-
-PayloadHeader PayloadFormat::header(std::size_t rows, bool whole) const {
-  return {rows, whole, rows * sizeof(std::uint32_t) + compression_.bytes(numbers(rows, whole))};
+std::size_t PayloadFormat::bytes_of(std::size_t numbers) const {
+  switch (compression_.kind) {
+    case Compression::Kind::none:
+      return numbers * sizeof(float);
+    case Compression::Kind::fp16:
+      return numbers * sizeof(std::uint16_t);
+    case Compression::Kind::top_k:
+      break;
+  }
+  return numbers * sizeof(Picked);
 }
 
 void PayloadFormat::check(const PayloadHeader& given) const {
-  if (given.rows > features_ || (given.whole && given.rows > 0)) {
-    throw Error(fmt::format("{} rows, where the input layer has {}", given.rows, features_));
+  if (given.rows > shard_.rows || (given.whole && given.rows > 0)) {
+    throw Error(fmt::format("{} rows, where the input layer has {}", given.rows, shard_.rows));
   }
-  const std::size_t bytes = header(given.rows, given.whole).bytes;
-  if (given.bytes != bytes) {
-    throw Error(fmt::format("{} bytes for {} rows, which take {}", given.bytes, given.rows, bytes));
+  const std::size_t ids = given.rows * sizeof(std::uint32_t);
+  const std::size_t all = ids + bytes_of(numbers(given.rows, given.whole));
+  const bool fits =
+      compression_.kind == Compression::Kind::top_k
+          ? given.bytes >= ids && given.bytes <= all && (given.bytes - ids) % sizeof(Picked) == 0
+          : given.bytes == all;
+  if (!fits) {
+    throw Error(fmt::format("{} bytes for {} rows, which take {}", given.bytes, given.rows, all));
   }
 }
 
-void PayloadFormat::write(std::span<const std::uint32_t> rows, bool whole,
-                          std::span<const float> values, std::vector<std::byte>& payload) const {
-  payload.resize(header(rows.size(), whole).bytes);
-  Writer writer(payload);
-  writer.put(rows.data(), rows.size_bytes());
+PayloadHeader PayloadFormat::write(std::span<const std::uint32_t> rows, bool whole,
+                                   std::span<const float> values,
+                                   std::vector<std::byte>& payload) const {
+  payload.clear();
+  payload.reserve(rows.size_bytes() + (compression_.kind == Compression::Kind::top_k
+                                           ? 0
+                                           : bytes_of(numbers(rows.size(), whole))));
+  append(payload, rows.data(), rows.size_bytes());
   std::uint32_t place = 0;
-  std::size_t left = compression_.picked(numbers(rows.size(), whole));
   for_places(rows, whole, [&](std::size_t at, std::size_t n) {
     switch (compression_.kind) {
       case Compression::Kind::none:
-        writer.put(values.data() + at, n * sizeof(float));
+        append(payload, values.data() + at, n * sizeof(float));
         break;
       case Compression::Kind::fp16:
         for (std::size_t i = at; i < at + n; ++i) {
           const std::uint16_t bits = half_bits(values[i]);
-          writer.put(&bits, sizeof bits);
+          append(payload, &bits, sizeof bits);
         }
         break;
       case Compression::Kind::top_k:
         for (std::size_t i = at; i < at + n; ++i, ++place) {
-          if (values[i] == 0 || left == 0) continue;
+          if (values[i] == 0) continue;
           const Picked picked{place, values[i]};
-          writer.put(&picked, sizeof picked);
-          --left;
+          append(payload, &picked, sizeof picked);
         }
         break;
     }
   });
-  writer.fill();  // where fewer than k numbers differ from zero
+  return {rows.size(), whole, payload.size()};
 }
 
 PayloadReader::PayloadReader(const PayloadFormat& format, const PayloadHeader& header,
@@ -132,11 +123,11 @@ void PayloadReader::feed(std::span<const std::byte> piece) {
 
 void PayloadReader::list_places() {
   for (const std::uint32_t row : ids_) {
-    if (row >= format_.features()) throw Error(fmt::format("row {} is none of the model's", row));
+    if (row >= format_.shard().rows) throw Error(fmt::format("row {} is none of the model's", row));
   }
   rows_ = ids_;
   format_.for_places(rows_, header_.whole, [&](std::size_t at, std::size_t n) {
-    if (n > 0) places_.push_back({at, n});
+    places_.push_back({at, n});
   });
 }
 

@@ -12,6 +12,7 @@
 #include "evener/cluster/transport.h"
 #include "evener/device/device.h"
 #include "evener/runtime/compression.h"
+#include "evener/runtime/shard.h"
 
 namespace evener {
 
@@ -24,36 +25,39 @@ struct PayloadHeader {
 
 class PayloadFormat {
  public:
-  PayloadFormat(const Network& network, const Compression& compression);
+  /// Of a shard of a vector.
+  PayloadFormat(const Shard& shard, const Compression& compression)
+      : shard_(shard), compression_(compression) {}
+  PayloadFormat(const Network& network, const Compression& compression)
+      : PayloadFormat(whole_shard(network), compression) {}
 
-  PayloadHeader header(std::size_t rows, bool whole) const;
-  /// The payload of these places of `values`, which has the model's size, in the place of what
-  /// `payload` held.
-  void write(std::span<const std::uint32_t> rows, bool whole, std::span<const float> values,
-             std::vector<std::byte>& payload) const;
+  /// The payload of these places of `values`, in the place of what `payload` held. Rows are counted
+  /// from the shard's first. Where only some numbers are picked, those that are not zero travel.
+  PayloadHeader write(std::span<const std::uint32_t> rows, bool whole,
+                      std::span<const float> values, std::vector<std::byte>& payload) const;
   /// Error where no payload can look like that: before any memory is asked for.
   void check(const PayloadHeader& header) const;
 
-  std::size_t features() const { return features_; }
-  std::size_t size() const { return layout_.size; }
+  const Shard& shard() const { return shard_; }
   const Compression& compression() const { return compression_; }
   /// Calls f(offset, floats) in the order in which numbers travel.
   template <class F>
   void for_places(std::span<const std::uint32_t> rows, bool whole, F f) const {
-    if (whole) return f(std::size_t{0}, layout_.size);
-    for_blocks(blocks_of(network_, layout_, rows), layout_.size, f);
+    shard_.for_places(rows, whole, f);
+  }
+  std::size_t numbers(std::size_t rows, bool whole) const {
+    return whole ? shard_.size() : rows * shard_.width + shard_.floats;
   }
 
  private:
-  std::size_t numbers(std::size_t rows, bool whole) const;
+  /// Bytes of so many numbers that all travel.
+  std::size_t bytes_of(std::size_t numbers) const;
 
-  Network network_;
-  Layout layout_;
-  std::size_t features_;  // rows of a sparse input layer; 0: it is not sparse
+  Shard shard_;
   Compression compression_;
 };
 
-/// Takes a payload apart as it comes, into a vector of the model's size.
+/// Takes a payload apart as it comes, into a vector that its shard is of.
 class PayloadReader {
  public:
   /// Error as `check`'s.

@@ -10,6 +10,9 @@ void Place::assign(const Task& given, Seconds now, NodeModel& model) {
   model_ = &model;
   ordered_ = now;
   ++sequence_;
+  parts_ = 0;
+  bytes_ = 0;
+  spoiled_.clear();
 }
 
 void Place::order(Channel& to) {
@@ -24,44 +27,58 @@ void Place::order(Channel& to) {
     step.set_number(part.step.number);
     step.set_learning_rate(part.step.learning_rate);
   }
-  std::vector<std::byte>& payload = payload_.next();
-  const PayloadFormat& format = model_->pull_format();
-  model_->store().pull(index_, [&](const Pull& pull, std::span<const float> values) {
-    order.set_applied(pull.applied);
-    set_header(format.header(pull.rows.size(), pull.whole), *order.mutable_pull());
-    format.write(pull.rows, pull.whole, values, payload);
-  });
-  pulled_bytes_ = payload.size();
+  if (ServedShard* served = model_->served()) return exchange_.order(*served, head, to);
+  model_->grant(index_, generation, sequence_);
   to.send(message_of(head));
-  for (auto& chunk : payload_.chunks(sequence_)) to.send(std::move(chunk));
 }
 
-bool Place::begin_push(const wire::Push& push, NodeModel& model) {
+bool Place::expects(const wire::Push& push) {
   const std::lock_guard lock(mutex_);
-  const bool expected = task_ && !reader_ && push.sequence() == sequence_ &&
-                        push.generation() == generation && push_.sequence() != sequence_;
-  if (!expected) return false;
+  return task_ && !exchange_.coming() && push.sequence() == sequence_ &&
+         push.generation() == generation && push_.sequence() != sequence_;
+}
+
+std::optional<Arrival> Place::begin_push(const wire::Push& push, Seconds now) {
+  const std::lock_guard lock(mutex_);
   push_ = push;
-  reader_ = std::make_unique<PayloadReader>(model.push_format(), header_of(push.push()),
-                                            model.store().pushed_to(index_));
-  return true;
+  if (ServedShard* served = model_->served()) {
+    if (!exchange_.begin(*served, push.push())) return std::nullopt;
+    return arrival(now);
+  }
+  return when_all_have_it(now);
 }
 
 std::optional<Arrival> Place::take_chunk(const wire::Chunk& chunk, const Message& message,
                                          Seconds now) {
   const std::lock_guard lock(mutex_);
-  if (!reader_ || chunk.sequence() != sequence_) return std::nullopt;  // of a push that was refused
-  reader_->feed(chunk.offset(), message);
-  if (!reader_->complete()) return std::nullopt;
-  if (!reader_->finite()) throw Error("numbers that are not finite");
-  model_->store().push(index_, reader_->rows());
-  reader_.reset();
+  if (!exchange_.coming() || chunk.sequence() != sequence_) return std::nullopt;  // it was refused
+  if (!exchange_.feed(chunk, message)) return std::nullopt;
+  return arrival(now);
+}
+
+std::optional<Arrival> Place::take_part(const wire::Pushed& part, Seconds now) {
+  const std::lock_guard lock(mutex_);
+  if (!task_ || part.sequence() != sequence_ || part.generation() != generation) {
+    return std::nullopt;
+  }
+  ++parts_;
+  bytes_ += part.bytes();
+  if (!part.spoiled().empty()) spoiled_ = part.spoiled();
+  return when_all_have_it(now);
+}
+
+std::optional<Arrival> Place::when_all_have_it(Seconds now) {
+  if (parts_ < model_->servers() || push_.sequence() != sequence_) return std::nullopt;
+  if (!spoiled_.empty()) {
+    model_->reject(index_);  // by the servers whose part was good
+    throw Error(spoiled_);
+  }
   return arrival(now);
 }
 
 Arrival Place::spoil(const std::string& why, Seconds now) {
   const std::lock_guard lock(mutex_);
-  clear_push();
+  exchange_.drop();
   Arrival spoiled = arrival(now);
   spoiled.spoiled = why;
   return spoiled;
@@ -69,17 +86,10 @@ Arrival Place::spoil(const std::string& why, Seconds now) {
 
 std::optional<Task> Place::abandon() {
   const std::lock_guard lock(mutex_);
-  clear_push();
+  exchange_.drop();
   push_.Clear();
   model_ = nullptr;
   return std::exchange(task_, std::nullopt);
-}
-
-void Place::clear_push() {
-  if (!reader_) return;
-  model_->store().push(index_, reader_->rows());
-  model_->store().reject(index_);
-  reader_.reset();
 }
 
 Arrival Place::arrival(Seconds now) {
@@ -89,7 +99,7 @@ Arrival Place::arrival(Seconds now) {
   arrival.spent.compute = push_.compute();
   arrival.spent.transfer = now - ordered_ - push_.compute();
   arrival.spent.end = now;
-  arrival.spent.bytes = pulled_bytes_ + push_.push().bytes();
+  arrival.spent.bytes = bytes_ + exchange_.bytes();
   arrival.task = std::move(*task_);
   task_.reset();
   return arrival;

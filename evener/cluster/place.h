@@ -30,11 +30,13 @@ class Place {
   /// Sends the task and what its node has to know of the model: without the lock of all places,
   /// because a large model takes its time.
   void order(Channel& to);
-  /// What a push says of itself. Whether it is the one that is waited for; a stale or repeated one
-  /// is not.
-  bool begin_push(const wire::Push& push, NodeModel& model);
-  /// The next part of it. The arrival, when it is complete, or spoiled.
+  /// Whether it is the push that is waited for; a stale or repeated one is not.
+  bool expects(const wire::Push& push);
+  // What a push says of itself, and its parts, or what a server says of its part. The arrival, when
+  // it is complete. Error: it cannot be used.
+  std::optional<Arrival> begin_push(const wire::Push& push, Seconds now);
   std::optional<Arrival> take_chunk(const wire::Chunk& chunk, const Message& message, Seconds now);
+  std::optional<Arrival> take_part(const wire::Pushed& part, Seconds now);
   /// The push at hand cannot be used.
   Arrival spoil(const std::string& why, Seconds now);
   /// The node is gone, or the model is: nothing of the push at hand is used. The task that was
@@ -43,7 +45,7 @@ class Place {
 
  private:
   Arrival arrival(Seconds now);
-  void clear_push();
+  std::optional<Arrival> when_all_have_it(Seconds now);
 
   int index_;
   std::mutex mutex_;          // of what follows
@@ -51,10 +53,12 @@ class Place {
   NodeModel* model_ = nullptr;
   std::uint64_t sequence_ = 0;  // of the last order
   Seconds ordered_ = 0;
-  PayloadBuffer payload_;
-  std::size_t pulled_bytes_ = 0;
   wire::Push push_;
-  std::unique_ptr<PayloadReader> reader_;  // of the push that is coming in
+  Exchange exchange_{index_};
+  // With servers: how many have their part of the push, its bytes, and why it cannot be used.
+  int parts_ = 0;
+  std::size_t bytes_ = 0;
+  std::string spoiled_;
 };
 
 }  // namespace evener

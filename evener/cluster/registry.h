@@ -1,5 +1,5 @@
 // Who has which place at the coordinator's, and what the coordinator has to be told. Used by
-// nodes.cc, session.cc and node_stage.cc.
+// nodes.cc, server_seats.cc, session.cc and node_stage.cc.
 #pragma once
 
 #include <condition_variable>
@@ -15,6 +15,7 @@
 
 #include "evener/cluster/nodes.h"
 #include "evener/cluster/place.h"
+#include "evener/cluster/servers.h"
 #include "evener/cluster/session.h"
 
 namespace evener {
@@ -45,6 +46,10 @@ class Registry final : public Nodes {
   void push(Session& session, const wire::Push& push);
   void chunk(Session& session, const wire::Chunk& chunk, const Message& message);
   void answer_status(Session& session, const wire::StatusRequest& request);
+  void greet_server(Session& session, const wire::ServerHello& hello);
+  void kept(Session& session);
+  void pushed(Session& session, const wire::Pushed& pushed);
+  void fetched(Session& session, const wire::Fetched& fetched);
   void heard(const Session& session);
   void gone(Session& session, const std::string& why);
 
@@ -62,10 +67,27 @@ class Registry final : public Nodes {
   Place& at(int node) { return places_[static_cast<std::size_t>(node)]; }
   void give_place(Session& session);
   int free_place(int wanted);
+  /// Whether it speaks the protocol and knows the token; otherwise it is refused.
+  bool acceptable(Session& session, std::uint32_t protocol, const std::string& token);
   void refuse(Session& session, const std::string& why);
+  /// What a push brought, or that it cannot be used.
+  template <class F>
+  void settle(Place& place, F step) {
+    try {
+      if (auto arrival = step()) put(std::move(*arrival));
+    } catch (const Error& problem) {
+      put(place.spoil(problem.what(), now()));
+    }
+  }
+  /// Nodes may go and find their sources.
+  bool open() const { return job_ && (!servers_ || servers_->all_keep()); }
+  void welcome_all();
   void put(Item item);
   void tick();
   int joined() const;
+  /// Servers are known to the heartbeats by numbers after those of the places.
+  int beats_of(int server) const { return options_.most + server; }
+  void await_servers();
   /// Whether the wait has to end: a signal has come, or nobody is there for too long.
   void check_patience(Seconds since) const;
 
@@ -81,6 +103,7 @@ class Registry final : public Nodes {
   std::uint64_t job_id_;
   std::vector<std::shared_ptr<Session>> waiting_;  // have said hello before there was a job
   std::map<const Session*, std::shared_ptr<Channel>> open_;
+  std::unique_ptr<Servers> servers_;  // null: the model is kept here
   NodeModel* model_ = nullptr;
   std::string status_ = "{}";
   std::uint64_t ignored_ = 0;

@@ -13,6 +13,14 @@ void Session::received(Message message) {
     case wire::Head::kHello:
       hello = head.hello();
       return registry_.greet(shared_from_this());
+    case wire::Head::kServerHello:
+      return registry_.greet_server(*this, head.server_hello());
+    case wire::Head::kKept:
+      return registry_.kept(*this);
+    case wire::Head::kPushed:
+      return registry_.pushed(*this, head.pushed());
+    case wire::Head::kFetched:
+      return registry_.fetched(*this, head.fetched());
     case wire::Head::kReady:
       return registry_.ready(*this, head.ready());
     case wire::Head::kPush:

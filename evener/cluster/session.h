@@ -23,7 +23,8 @@ class Session final : public Handler, public std::enable_shared_from_this<Sessio
   const std::shared_ptr<Channel>& shared_channel() const { return channel_; }
 
   wire::Hello hello;
-  int place = -1;  // that it was given
+  int place = -1;   // that it was given
+  int server = -1;  // its number, if it is one
 
  private:
   Registry& registry_;

@@ -1,45 +1,19 @@
 #include "evener/cluster/worker.h"
 
 #include <chrono>
+#include <deque>
 #include <thread>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 
+#include "evener/cluster/inbox.h"
 #include "evener/cluster/pulse.h"
-#include "evener/cluster/wire.h"
-#include "evener/core/mailbox.h"
+#include "evener/cluster/source.h"
 
 namespace evener {
 
 namespace {
-
-constexpr Seconds kLook = 0.1;   // how often signals and silence are looked at
-constexpr Seconds kPause = 0.5;  // before the next try
-constexpr Seconds kMoment = 1;   // for a conversation to end when it was closed
-constexpr Seconds kAnswer = 10;  // to be answered by who listens there
-
-struct Ended {
-  std::string why;
-};
-using Mail = std::variant<Message, Ended>;
-
-/// Carries what the transport's threads bring to the worker's own.
-class Inbox final : public Handler {
- public:
-  void received(Message message) override { mail.put(std::move(message)); }
-  void ended(const std::string& why) override { mail.put(Ended{why}); }
-
-  /// Until the conversation has ended, or a moment has passed.
-  void drain() {
-    while (const auto last = mail.get_within(kMoment)) {
-      if (std::holds_alternative<Ended>(*last)) return;
-    }
-  }
-
-  Mailbox<Mail> mail;
-};
 
 /// What outlives a broken connection.
 struct Memory {
@@ -55,8 +29,7 @@ class Visit {
       : options_(options),
         make_(make),
         memory_(memory),
-        inbox_(std::make_shared<Inbox>()),
-        channel_(connect(options.coordinator, options.tls, inbox_)) {
+        channel_(connect(options.coordinator, options.tls, std::make_shared<Inbox>(mail_))) {
     wire::Head head;
     wire::Hello& hello = *head.mutable_hello();
     hello.set_protocol(kProtocol);
@@ -76,10 +49,14 @@ class Visit {
   /// `why` tells of a loss.
   End run(std::string& why) {
     for (;;) {
-      const auto mail = inbox_->mail.get_within(kLook);
+      const auto mail = mail_.get_within(kLook);
       if (options_.interrupted && options_.interrupted() != 0) {
         say_farewell();
         return End::signal;
+      }
+      if (!server_gone_.empty() && since_gone_.elapsed() > kFarewell) {
+        why = server_gone_;
+        return End::lost;
       }
       if (!mail) {
         const Seconds silence = heard_.elapsed();
@@ -87,19 +64,25 @@ class Visit {
         why = fmt::format("no sign of life for {:.0f} s", silence);
         return End::lost;
       }
-      if (const auto* ended = std::get_if<Ended>(&*mail)) {
-        why = ended->why;
-        return End::lost;
+      if (const std::string* end = mail->end()) {
+        why = *end;
+        if (mail->from == 0) return End::lost;
+        if (server_gone_.empty()) since_gone_ = {};
+        server_gone_ = fmt::format("server {}: {}", mail->from - 1, *end);
+        continue;
       }
-      heard_ = {};
-      if (!take(std::get<Message>(*mail))) return End::over;
+      if (mail->from == 0) heard_ = {};
+      if (!take(mail->from, mail->message())) return End::over;
     }
   }
   bool welcomed() const { return welcomed_; }
 
  private:
+  // A server that is gone is mostly one that was told sooner that the run is over.
+  static constexpr Seconds kFarewell = 2;
+
   /// False: the run is over.
-  bool take(const Message& message) {
+  bool take(int from, const Message& message) {
     const wire::Head head = head_of(message);
     switch (head.kind_case()) {
       case wire::Head::kWelcome:
@@ -108,12 +91,18 @@ class Visit {
       case wire::Head::kRefusal:
         throw Error(fmt::format("the coordinator refuses this worker: {}", head.refusal().why()));
       case wire::Head::kOrder:
-        take_order(head.order());
+        if (sources_.empty()) {
+          throw Error("the coordinator asks before it has said what is trained");
+        }
+        if (from == 0) order_ = head.order();
+        if (Source* source = source_of(from)) {
+          source->begin(head.order(), memory_.work.replica->pulled());
+        }
+        do_order_when_all_is_there();
         return true;
       case wire::Head::kChunk:
-        if (!reader_ || head.chunk().sequence() != order_.sequence()) return true;
-        reader_->feed(head.chunk().offset(), message);
-        if (reader_->complete()) do_order();
+        if (Source* source = source_of(from)) source->feed(head.chunk(), message);
+        do_order_when_all_is_there();
         return true;
       case wire::Head::kFarewell:
         options_.say(head.farewell().why());
@@ -140,9 +129,8 @@ class Visit {
       memory_.job = std::move(job);
       memory_.place = place;
     }
-    pull_format_.emplace(memory_.work.network, Compression{});
-    push_format_.emplace(memory_.work.network, memory_.work.compression);
-    push_ = FloatBuffer(pull_format_->size());
+    push_ = FloatBuffer(layout_of(memory_.work.network).size);
+    find_sources(welcome);
     wire::Head head;
     head.mutable_ready()->set_most_rows(memory_.work.most_rows);
     set_print(memory_.work.data, *head.mutable_ready()->mutable_data());
@@ -150,10 +138,36 @@ class Visit {
     options_.say(fmt::format("joined as node {}", place));
   }
 
-  void take_order(const wire::Order& order) {
-    if (!pull_format_) throw Error("the coordinator asks before it has said what is trained");
-    order_ = order;
-    reader_.emplace(*pull_format_, header_of(order.pull()), memory_.work.replica->pulled());
+  void find_sources(const wire::Welcome& welcome) {
+    const NodeWork& work = memory_.work;
+    servers_ = welcome.servers_size();
+    if (servers_ == 0) sources_.emplace_back(channel_, whole_shard(work.network), work.compression);
+    const auto shards = shards_of(work.network, static_cast<std::size_t>(servers_));
+    for (int i = 0; i < servers_; ++i) {
+      auto channel =
+          connect(welcome.servers(i), options_.tls, std::make_shared<Inbox>(mail_, i + 1));
+      wire::Head head;
+      wire::Visitor& visitor = *head.mutable_visitor();
+      visitor.set_protocol(kProtocol);
+      visitor.set_token(options_.token);
+      visitor.set_node(welcome.node());
+      visitor.set_generation(generation_);
+      channel->send(message_of(head));
+      sources_.emplace_back(std::move(channel), shards[static_cast<std::size_t>(i)],
+                            work.compression);
+    }
+  }
+  /// Null: the coordinator has no shard.
+  Source* source_of(int from) {
+    const int index = servers_ == 0 ? 0 : from - 1;
+    return index < 0 || sources_.empty() ? nullptr : &sources_[static_cast<std::size_t>(index)];
+  }
+
+  void do_order_when_all_is_there() {
+    for (const auto& source : sources_) {
+      if (!source.has(order_.sequence())) return;
+    }
+    do_order();
   }
 
   void do_order() {
@@ -168,9 +182,9 @@ class Visit {
     push.set_generation(generation_);
     try {
       const Stopwatch watch;
-      memory_.work.replica->take({reader_->header().whole, order_.applied(), reader_->rows()},
-                                 task);
-      reader_.reset();
+      Pull pull;
+      for (auto& source : sources_) source.add_to(pull);
+      memory_.work.replica->take(pull, task);
       push.set_loss_sum(memory_.work.replica->train(task));
       if (options_.speed < 1) {  // emulated slowness: the rest of the time is slept
         const Seconds rest = watch.elapsed() * (1 / options_.speed - 1);
@@ -184,34 +198,33 @@ class Visit {
       throw;
     }
     const auto& rows = memory_.work.replica->changed();
-    set_header(push_format_->header(rows.size(), false), *push.mutable_push());
-    channel_->send(message_of(head));
-    push_format_->write(rows, false, push_.span(), payload_.next());
-    for (auto& chunk : payload_.chunks(order_.sequence())) channel_->send(std::move(chunk));
+    for (auto& source : sources_) source.push(head, rows, std::as_const(push_).span());
+    if (servers_ > 0) channel_->send(message_of(head));  // what only the coordinator has to know
   }
 
   void say_farewell() {
     wire::Head head;
     head.mutable_farewell()->set_why("it was told to go");
     channel_->send(message_of(head));
-    inbox_->drain();
+    drain(mail_);
   }
 
   const WorkerOptions& options_;
   const MakeNodeWork& make_;
   Memory& memory_;
-  std::shared_ptr<Inbox> inbox_;
+  MailQueue mail_;  // from the coordinator, 0, and from its servers
   std::shared_ptr<Channel> channel_;
   std::optional<Pulse> pulse_;
   Stopwatch heard_;
   bool welcomed_ = false;
   std::uint64_t generation_ = 0;
   Seconds evict_ = 0;
-  std::optional<PayloadFormat> pull_format_, push_format_;
-  std::optional<PayloadReader> reader_;
+  int servers_ = 0;
+  std::deque<Source> sources_;
+  std::string server_gone_;  // which and why
+  Stopwatch since_gone_;
   wire::Order order_;
   FloatBuffer push_;
-  PayloadBuffer payload_;
 };
 
 }  // namespace
@@ -246,21 +259,21 @@ int run_worker(const WorkerOptions& options, const MakeNodeWork& make) {
 }
 
 std::string ask_status(const std::string& coordinator, const Tls& tls, const std::string& token) {
-  const auto inbox = std::make_shared<Inbox>();
-  const auto channel = connect(coordinator, tls, inbox);
+  MailQueue queue;
+  const auto channel = connect(coordinator, tls, std::make_shared<Inbox>(queue));
   wire::Head question;
   question.mutable_status_request()->set_token(token);
   channel->send(message_of(question));
   std::string why = "no answer";
   const Stopwatch waited;
   while (waited.elapsed() < kAnswer) {
-    const auto mail = inbox->mail.get_within(kLook);
+    const auto mail = queue.get_within(kLook);
     if (!mail) continue;
-    if (const auto* ended = std::get_if<Ended>(&*mail)) {
-      why = ended->why;
+    if (const std::string* end = mail->end()) {
+      why = *end;
       break;
     }
-    const wire::Head answer = head_of(std::get<Message>(*mail));
+    const wire::Head answer = head_of(mail->message());
     if (answer.has_status()) return answer.status().json();
     if (!answer.has_refusal()) continue;  // a sign of life
     why = answer.refusal().why();

@@ -31,7 +31,7 @@ class GradientModel final : public Models {
         layout_(layout_of(setup.network)),
         size_(layout_.size),
         sum_(size_),
-        walk_(setup.network, layout_, setup.merge_threads),
+        walk_(whole_shard(setup.network), setup.merge_threads),
         touched_(feature_rows()) {
     const int vectors = 1 + state_vectors(setup.training.optimizer);
     for (int v = 0; v < vectors; ++v) global_.emplace_back(size_);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "evener/core/team.h"
-#include "evener/nn/network.h"
 #include "evener/runtime/row_set.h"
+#include "evener/runtime/shard.h"
 
 namespace evener {
 
@@ -17,11 +17,9 @@ namespace evener {
 /// merge stay in the cache.
 class MergeWalk {
  public:
-  MergeWalk(const Network& network, const Layout& layout, int threads)
-      : size_(layout.size),
-        row_(network.sparse_input() ? layout.layers.front().weight.stride : 0),
-        dense_begin_(network.sparse_input() ? layout.layers.front().weight.size() : 0),
-        team_(threads) {}
+  /// Of a shard that is a vector of its own.
+  MergeWalk(const Shard& shard, int threads)
+      : size_(shard.size()), row_(shard.width), dense_begin_(shard.dense), team_(threads) {}
 
   void walk(const std::vector<std::uint32_t>* rows,
             const std::function<void(std::size_t, std::size_t)>& f) {

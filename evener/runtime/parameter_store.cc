@@ -35,15 +35,14 @@ struct Move {
 
 }  // namespace
 
-ParameterStore::ParameterStore(const Network& network, std::size_t nodes, int threads)
-    : network_(network),
-      layout_(layout_of(network)),
-      model_(layout_.size),
-      walk_(network, layout_, threads),
+ParameterStore::ParameterStore(const Shard& shard, std::size_t nodes, int threads)
+    : shard_(shard.alone()),
+      model_(shard.size()),
+      walk_(shard_, threads),
       row_versions_(feature_rows(), 0),
       ever_(feature_rows()),
       nodes_(nodes) {
-  for (auto& node : nodes_) node.push = FloatBuffer(layout_.size);
+  for (auto& node : nodes_) node.push = FloatBuffer(shard_.size());
 }
 
 Pull ParameterStore::since(const Node& node) const {
@@ -83,10 +82,10 @@ void ParameterStore::absorb(const Absorb& decision) {
   }
   const bool momentum = decision.momentum > 0;
   if (momentum) ever_.add(now);
-  if (momentum && momentum_.size() == 0) momentum_ = FloatBuffer(layout_.size);
+  if (momentum && momentum_.size() == 0) momentum_ = FloatBuffer(shard_.size());
   const auto& rows = momentum ? ever_.rows() : now.rows();
   const Move move(decision);
-  walk_.walk(network_.sparse_input() ? &rows : nullptr, [&](std::size_t at, std::size_t n) {
+  walk_.walk(&rows, [&](std::size_t at, std::size_t n) {
     std::array<float, kMostStretch> sum;
     for (std::size_t begin = at; begin < at + n; begin += kMostStretch) {
       const std::size_t length = std::min(kMostStretch, at + n - begin);
@@ -123,14 +122,13 @@ void ParameterStore::renew_all() {
 
 /// `changed` stays: those rows are pulled anew.
 void ParameterStore::clear(Node& node) {
-  for_blocks(blocks(node.changed), layout_.size,
+  for_blocks(blocks(node.changed), shard_.size(),
              [&](std::size_t at, std::size_t n) { std::fill_n(node.push.data() + at, n, 0.0F); });
   node.waiting = false;
 }
 
 std::size_t ParameterStore::numbers_of(std::size_t rows) const {
-  const Blocks none = blocks({});
-  return layout_.size - none.dense + rows * none.width;
+  return shard_.floats + rows * shard_.width;
 }
 
 }  // namespace evener

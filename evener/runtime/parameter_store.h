@@ -28,7 +28,8 @@ struct Pull {
 
 class ParameterStore {
  public:
-  ParameterStore(const Network& network, std::size_t nodes, int threads);
+  /// Of a shard of the model, as a vector of its own; what follows calls that the model.
+  ParameterStore(const Shard& shard, std::size_t nodes, int threads);
 
   /// Calls copy(pull, model) while nobody changes the model.
   void pull(int node, const std::function<void(const Pull&, std::span<const float>)>& copy);
@@ -51,11 +52,11 @@ class ParameterStore {
   FloatBuffer& model() { return model_; }
   const FloatBuffer& model() const { return model_; }
 
-  std::size_t feature_rows() const { return network_.sparse_input() ? network_.features : 0; }
+  std::size_t feature_rows() const { return shard_.rows; }
   /// Numbers in so many rows and the dense part.
   std::size_t numbers_of(std::size_t rows) const;
   Blocks blocks(std::span<const std::uint32_t> rows) const {
-    return blocks_of(network_, layout_, rows);
+    return {rows, shard_.width, shard_.dense};
   }
 
  private:
@@ -72,8 +73,7 @@ class ParameterStore {
   Pull since(const Node& node) const;
   void clear(Node& node);
 
-  Network network_;
-  Layout layout_;
+  Shard shard_;
   std::shared_mutex guard_;  // of the model and its versions
   FloatBuffer model_, momentum_;
   MergeWalk walk_;

@@ -33,7 +33,7 @@ class ReplicaModels final : public Models {
         layout_(layout_of(setup.network)),
         sparse_(setup.network.sparse_input()),
         global_(layout_.size),
-        walk_(setup.network, layout_, setup.merge_threads),
+        walk_(whole_shard(setup.network), setup.merge_threads),
         ever_(feature_rows(setup.network)) {
     for (std::size_t i = 0; i < setup.devices.size(); ++i) {
       workers_.push_back(

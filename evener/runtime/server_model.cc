@@ -21,7 +21,7 @@ class ServerModel final : public Models {
   ServerModel(const ModelSetup& setup, const Compression& compression)
       : compression_(compression),
         size_(layout_of(setup.network).size),
-        store_(setup.network, setup.devices.size(), setup.merge_threads) {
+        store_(whole_shard(setup.network), setup.devices.size(), setup.merge_threads) {
     for (std::size_t i = 0; i < setup.devices.size(); ++i) {
       auto replica =
           setup.devices[i]->make_replica(setup.network, training_of_worker(setup.training, i));

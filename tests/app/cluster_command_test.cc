@@ -34,6 +34,10 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "cluster"));
   expect_error({"worker"}, 2, "--coordinator is missing");
   expect_error({"worker", "--coordinator", "here"}, 2, "--coordinator here");
+  expect_error({"server"}, 2, "--coordinator is missing");
+  expect_error({"server", "--coordinator", "a:1", "--listen", "0.0.0.0:0"}, 2, "--insecure");
+  expect_error({"server", "--coordinator", "a:1", "--address", "b"}, 2, "--address b");
+  expect_error(training("n", {"--servers", "2"}), 2, "--servers is for --nodes");
   expect_error({"status", "127.0.0.1:x"}, 2, "COORDINATOR 127.0.0.1:x");
   expect_error(training("n", {"--nodes", "2", "--devices", "cpu:1"}), 2, "--devices");
 }
@@ -41,6 +45,8 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
 TEST_F(ClusterCommand, NobodyThereIsSaid) {
   expect_error({"status", "127.0.0.1:1"}, 1, "127.0.0.1:1: ");
   expect_error({"worker", "--coordinator", "127.0.0.1:1", "--wait-seconds", "0.1", "--quiet"}, 1,
+               "no coordinator");
+  expect_error({"server", "--coordinator", "127.0.0.1:1", "--wait-seconds", "0.1", "--quiet"}, 1,
                "no coordinator");
   expect_error(coordinator({"--workers", "1", "--listen", "127.0.0.1:0", "--wait-seconds", "0.1",
                             "--quiet"}),
@@ -73,6 +79,19 @@ TEST_F(ClusterCommand, NodesOfThisMachineTrainOneModel) {
   ASSERT_EQ(last.size(), 2U);
   EXPECT_EQ(last["node 0"].at("rows").get<int>() + last["node 1"].at("rows").get<int>(), 500);
   EXPECT_GT(last["node 1"].at("waiting_share"), 0);
+}
+
+TEST_F(ClusterCommand, AModelThatServersKeepIsTheSame) {
+  std::string models[2];
+  for (const char* servers : {"0", "2"}) {
+    const std::string name = std::string("servers") + servers;
+    const Outcome outcome = run(training(name, {"--nodes", "2", "--servers", servers, "--strategy",
+                                                "bsp", "--server-momentum", "0.5", "--quiet"}));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    models[*servers == '2'] = contents_of(folder_ / (name + "/last.safetensors"));
+  }
+  EXPECT_FALSE(models[0].empty());
+  EXPECT_EQ(models[0], models[1]) << "to the bit";
 }
 
 TEST_F(ClusterCommand, NodesAreDaspUnlessSaidOtherwise) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "evener/cluster/nodes.h"
+#include "evener/cluster/server.h"
 #include "evener/cluster/worker.h"
 #include "evener/nn/initialise.h"
 
@@ -126,6 +127,34 @@ class TestWorker {
     return work;
   }
 
+  std::atomic<bool> stop_ = false;
+  std::string error_;
+  std::thread thread_;
+};
+
+/// A server on a thread of its own.
+class TestServer {
+ public:
+  explicit TestServer(int port, ServerOptions options = {}) {
+    options.coordinator = fmt::format("127.0.0.1:{}", port);
+    options.interrupted = [this] { return stop_ ? 2 : 0; };
+    thread_ = std::thread([this, options] {
+      try {
+        run_server(options);
+      } catch (const std::exception& problem) {
+        error_ = problem.what();
+      }
+    });
+  }
+  ~TestServer() { wait(); }
+  void stop() { stop_ = true; }
+  /// Its error; empty: there was none.
+  std::string wait() {
+    if (thread_.joinable()) thread_.join();
+    return error_;
+  }
+
+ private:
   std::atomic<bool> stop_ = false;
   std::string error_;
   std::thread thread_;

@@ -277,16 +277,15 @@ class Saboteur {
   void push(std::uint64_t sequence, float value) { push(sequence, value, Lie{}); }
   void push(std::uint64_t sequence, float value, const Lie& lie) {
     const PayloadFormat format(test_network(data_), {});
-    const std::vector<float> values(format.size(), value);
+    const std::vector<float> values(layout_of(test_network(data_)).size, value);
     wire::Head head;
     head.mutable_push()->set_sequence(sequence);
     head.mutable_push()->set_generation(generation_ - lie.past);
-    PayloadHeader header = format.header(0, false);
+    PayloadBuffer buffer;
+    PayloadHeader header = format.write({}, false, values, buffer.next());
     header.bytes += lie.bytes;
     set_header(header, *head.mutable_push()->mutable_push());
     stranger_.channel->send(message_of(head));
-    PayloadBuffer buffer;
-    format.write({}, false, values, buffer.next());
     if (lie.half) buffer.next().resize(buffer.next().size() / 2);
     for (auto& chunk : buffer.chunks(sequence)) stranger_.channel->send(std::move(chunk));
   }

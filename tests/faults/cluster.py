@@ -111,6 +111,12 @@ class Cluster:
         self.port = int(coordinator.wait_for(r"on port (\d+)").group(1))
         return coordinator
 
+    def start_server(self, address="127.0.0.1", prefix=()):
+        server = Process(["server", "--coordinator", f"{address}:{self.port}", "--threads", "1", "--wait-seconds", "20"],
+                         prefix, self.environment)
+        self.processes.append(server)
+        return server
+
     def start_worker(self, rank, emulate="x0.05", address="127.0.0.1", prefix=(), wait="20"):
         """Slowed down, so that there is time to hurt it."""
         worker = Process(["worker", "--coordinator", f"{address}:{self.port}", "--rank", str(rank), "--emulate",

@@ -47,6 +47,30 @@ class Killed(unittest.TestCase):
             cluster.interrupt()
             self.assertEqual(cluster.workers[2].finish(), 0)
 
+    def test_a_server_ends_the_run_and_resume_goes_on_bit_for_bit(self):
+        models = []
+        for hurt in (False, True):
+            with Cluster("bsp", workers="2", epochs=4, options=["--servers", "2"]) as cluster:
+                servers = [cluster.start_server() for _ in range(2)]
+                cluster.start_workers(2, emulate="x0.05" if hurt else "x0.2")
+                if hurt:
+                    cluster.coordinator.wait_for(r"epoch 2/4")
+                    cluster.wait_for_pushes(0, 1)
+                    servers[1].send(signal.SIGKILL)
+                    cluster.result(code=1)
+                    self.assertIn("a shard of the model is lost: server ", cluster.coordinator.said())
+                    # Who has lost nothing is told that it is over, and goes.
+                    for process in (*cluster.workers, servers[0]):
+                        self.assertEqual(process.finish(), 0, process.said())
+                    cluster.coordinator = cluster.start_coordinator(resume=True)
+                    servers = [cluster.start_server() for _ in range(2)]
+                    cluster.start_workers(2, emulate="x0.2")
+                cluster.result()
+                for process in (*cluster.workers, *servers):
+                    self.assertEqual(process.finish(), 0, process.said())
+                models.append((cluster.run / "last.safetensors").read_bytes())
+        self.assertEqual(models[0], models[1])
+
     def test_the_coordinator_bsp_goes_on_bit_for_bit(self):
         models = []
         for hurt in (False, True):

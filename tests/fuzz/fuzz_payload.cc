@@ -36,10 +36,13 @@ void read_payload(std::span<const std::byte> bytes) {
                         .labels = 3,
                         .input = byte(0) % 4 == 3 ? Input::dense : Input::sparse};
   const Compression compression{static_cast<Compression::Kind>(byte(0) % 3), 0.2};
-  const PayloadFormat format(network, compression);
-  PayloadHeader header = format.header(byte(1) % 12, byte(2) % 5 == 0);
+  const auto shards = shards_of(network, 1 + byte(3) % 3);
+  const PayloadFormat format(shards.back(), compression);
+  PayloadHeader header{byte(1) % 12, byte(2) % 5 == 0, 0};
+  const std::size_t numbers = format.numbers(header.rows, header.whole);
+  header.bytes = header.rows * 4 + numbers * (compression.kind == Compression::Kind::fp16 ? 2 : 4);
   if (byte(2) % 7 == 0) header.bytes += byte(3);
-  std::vector<float> to(format.size());
+  std::vector<float> to(layout_of(network).size);
   bytes = bytes.subspan(4);
   try {
     PayloadReader reader(format, header, to);

@@ -1,0 +1,298 @@
+#include "evener/cluster/server.h"
+
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/cluster/desk.h"
+#include "evener/cluster/inbox.h"
+#include "evener/cluster/pulse.h"
+
+namespace evener {
+
+namespace {
+
+/// A shard while it is kept: until the coordinator begins anew, or is gone.
+struct Kept {
+  Kept(const Shard& of, std::size_t places, const Compression& pushes, int threads,
+       std::shared_ptr<Channel> to)
+      : shard(of, places, pushes, threads), coordinator(std::move(to)) {
+    for (std::size_t i = 0; i < places; ++i) desks.emplace_back(static_cast<int>(i));
+  }
+  /// Nothing happens when the coordinator is gone.
+  void tell(const wire::Head& head) {
+    const std::lock_guard lock(mutex);
+    if (coordinator) coordinator->send(message_of(head));
+  }
+  /// Conversations with nodes, which end after this, may outlive the one with the coordinator.
+  void close(const std::string& why) {
+    for (auto& desk : desks) desk.close(why);
+    const std::lock_guard lock(mutex);
+    coordinator.reset();
+  }
+
+  ServedShard shard;
+  std::deque<Desk> desks;
+  std::mutex mutex;
+  std::shared_ptr<Channel> coordinator;
+};
+
+/// What all conversations with nodes share.
+class Hall {
+ public:
+  std::shared_ptr<Kept> kept() const {
+    const std::lock_guard lock(mutex_);
+    return kept_;
+  }
+  void set(std::shared_ptr<Kept> kept) {
+    const std::lock_guard lock(mutex_);
+    kept_ = std::move(kept);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<Kept> kept_;
+};
+
+/// A conversation with a node.
+class NodeVisit final : public Handler {
+ public:
+  NodeVisit(const ServerOptions& options, Hall& hall, std::shared_ptr<Channel> channel)
+      : options_(options), hall_(hall), channel_(std::move(channel)) {}
+
+  void received(Message message) override {
+    const wire::Head head = head_of(message);
+    if (head.has_visitor()) return arrive(head.visitor());
+    if (desk_ == nullptr) throw Error("it has not said who it is");
+    if (head.has_push()) tell(desk_->begin(head.push(), kept_->shard));
+    if (head.has_chunk()) tell(desk_->feed(head.chunk(), message));
+  }
+  void ended(const std::string& /*why*/) override {
+    if (desk_ != nullptr) desk_->leave(channel_);
+    desk_ = nullptr;
+    kept_.reset();
+  }
+
+ private:
+  void arrive(const wire::Visitor& visitor) {
+    if (visitor.protocol() != kProtocol) throw Error("it speaks another version of the protocol");
+    if (visitor.token() != options_.token) throw Error("it does not know the token");
+    kept_ = hall_.kept();
+    if (!kept_) throw Error("there is nothing here yet: try again");
+    if (visitor.node() >= kept_->desks.size()) throw Error("there is no such node");
+    desk_ = &kept_->desks[visitor.node()];
+    desk_->arrive(channel_, visitor.generation(), kept_->shard);
+  }
+  void tell(std::optional<wire::Pushed> pushed) {
+    if (!pushed) return;
+    wire::Head head;
+    *head.mutable_pushed() = std::move(*pushed);
+    kept_->tell(head);
+  }
+
+  const ServerOptions& options_;
+  Hall& hall_;
+  std::shared_ptr<Channel> channel_;
+  std::shared_ptr<Kept> kept_;
+  Desk* desk_ = nullptr;
+};
+
+/// One conversation with the coordinator, from hello to its end.
+class Service {
+ public:
+  Service(const ServerOptions& options, const std::string& address, Hall& hall)
+      : options_(options),
+        hall_(hall),
+        channel_(connect(options.coordinator, options.tls, std::make_shared<Inbox>(mail_))) {
+    wire::Head head;
+    wire::ServerHello& hello = *head.mutable_server_hello();
+    hello.set_protocol(kProtocol);
+    hello.set_token(options.token);
+    hello.set_address(address);
+    channel_->send(message_of(head));
+    pulse_.emplace(*channel_, kBeat);
+  }
+  ~Service() {
+    hall_.set(nullptr);
+    if (kept_) kept_->close("the coordinator has gone");
+    pulse_.reset();
+    channel_->close("the server leaves");
+  }
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  enum class End { over, lost, signal };
+  /// `why` tells of a loss.
+  End run(std::string& why) {
+    for (;;) {
+      const auto mail = mail_.get_within(kLook);
+      if (options_.interrupted && options_.interrupted() != 0) return End::signal;
+      if (!mail) {
+        if (heard_.elapsed() < evict_) continue;
+        why = fmt::format("no sign of life for {:.0f} s", heard_.elapsed());
+        return End::lost;
+      }
+      if (const std::string* end = mail->end()) {
+        why = *end;
+        return End::lost;
+      }
+      heard_ = {};
+      if (!take(mail->message())) return End::over;
+    }
+  }
+  bool useful() const { return kept_ != nullptr; }
+
+ private:
+  static constexpr Seconds kBeat = 1;
+
+  /// False: the run is over.
+  bool take(const Message& message) {
+    const wire::Head head = head_of(message);
+    switch (head.kind_case()) {
+      case wire::Head::kKeep:
+        keep(head.keep());
+        return true;
+      case wire::Head::kRefusal:
+        throw Error(fmt::format("the coordinator refuses this server: {}", head.refusal().why()));
+      case wire::Head::kFarewell:
+        options_.say(head.farewell().why());
+        return false;
+      case wire::Head::kBeat:
+        return true;
+      default:
+        if (!kept_) throw Error("the coordinator asks before it has said what is kept");
+        work(head, message);
+        return true;
+    }
+  }
+
+  void keep(const wire::Keep& keep) {
+    Shard shard;
+    shard.rows = keep.rows();
+    shard.width = keep.width();
+    shard.floats = keep.floats();
+    evict_ = keep.evict();
+    const Compression pushes{static_cast<Compression::Kind>(keep.compression())};
+    if (kept_) kept_->close("the coordinator begins anew");
+    kept_ = std::make_shared<Kept>(shard, keep.places(), pushes, options_.threads, channel_);
+    hall_.set(kept_);
+    wire::Head head;
+    head.mutable_kept();
+    channel_->send(message_of(head));
+    options_.say(fmt::format("keeps {:.1f} MB of the model",
+                             static_cast<double>(shard.size() * sizeof(float)) / 1e6));
+  }
+
+  void work(const wire::Head& head, const Message& message) {
+    ServedShard& shard = kept_->shard;
+    switch (head.kind_case()) {
+      case wire::Head::kLoad:
+        loaded_ = FloatBuffer(shard.pull_format.shard().size());
+        reader_.emplace(shard.pull_format, header_of(head.load().payload()), loaded_.span());
+        return;
+      case wire::Head::kChunk:
+        if (!reader_) return;
+        reader_->feed(head.chunk().offset(), message);
+        if (!reader_->complete()) return;
+        reader_.reset();
+        shard.store.renew_all();
+        shard.store.model() = std::move(loaded_);
+        return;
+      case wire::Head::kFetch:
+        return send_shard();
+      case wire::Head::kAbsorb:
+        return absorb(head.absorb());
+      case wire::Head::kReject:
+        return shard.store.reject(desk_of(head.reject().node()));
+      case wire::Head::kForget:
+        kept_->desks[static_cast<std::size_t>(desk_of(head.forget().node()))].forget();
+        return shard.store.forget(static_cast<int>(head.forget().node()));
+      case wire::Head::kGrant:
+        return kept_->desks[static_cast<std::size_t>(desk_of(head.grant().node()))].grant(
+            head.grant(), shard);
+      default:
+        throw Error("a message that no coordinator sends to a server");
+    }
+  }
+
+  int desk_of(std::uint32_t node) {
+    if (node >= kept_->desks.size()) throw Error("there is no such node");
+    kept_->desks[node].see();
+    return static_cast<int>(node);
+  }
+
+  void absorb(const wire::Absorb& told) {
+    Absorb decision;
+    for (const std::uint32_t node : told.nodes()) decision.workers.push_back(desk_of(node));
+    decision.share = told.share();
+    decision.damping = told.damping();
+    decision.momentum = told.momentum();
+    kept_->shard.store.absorb(decision);
+  }
+
+  void send_shard() {
+    ServedShard& shard = kept_->shard;
+    wire::Head head;
+    set_header(shard.pull_format.write({}, true, std::as_const(shard.store).model().span(),
+                                       payload_.next()),
+               *head.mutable_fetched()->mutable_payload());
+    channel_->send(message_of(head));
+    for (auto& chunk : payload_.chunks(0)) channel_->send(std::move(chunk));
+  }
+
+  const ServerOptions& options_;
+  Hall& hall_;
+  MailQueue mail_;
+  std::shared_ptr<Channel> channel_;
+  std::optional<Pulse> pulse_;
+  Stopwatch heard_;
+  Seconds evict_ = kAnswer;
+  std::shared_ptr<Kept> kept_;
+  FloatBuffer loaded_;
+  std::optional<PayloadReader> reader_;  // of what is loaded
+  PayloadBuffer payload_;
+};
+
+std::string host_of(const std::string& address) {
+  return address.substr(0, address.rfind(':'));
+}
+
+}  // namespace
+
+int run_server(const ServerOptions& options) {
+  Hall hall;
+  const auto listener = listen(options.listen, options.tls, [&](std::shared_ptr<Channel> channel) {
+    return std::make_shared<NodeVisit>(options, hall, std::move(channel));
+  });
+  const std::string address = options.address.empty()
+                                  ? fmt::format("{}:{}", host_of(options.listen), listener->port())
+                                  : options.address;
+  Stopwatch since_contact;
+  for (bool told = false;;) {
+    std::string why;
+    {
+      Service service(options, address, hall);
+      const Service::End end = service.run(why);
+      if (end == Service::End::over) return 0;
+      if (end == Service::End::signal) return options.interrupted();
+      if (service.useful()) {
+        since_contact = {};
+        told = false;
+      }
+    }
+    if (since_contact.elapsed() > options.patience) {
+      throw Error(fmt::format("{}: no coordinator for {:g} s: {}", options.coordinator,
+                              options.patience, why));
+    }
+    if (!told) options.say(fmt::format("{}: {}; trying again", options.coordinator, why));
+    told = true;
+    std::this_thread::sleep_for(std::chrono::duration<Seconds>(kPause));
+    if (options.interrupted && options.interrupted() != 0) return options.interrupted();
+  }
+}
+
+}  // namespace evener

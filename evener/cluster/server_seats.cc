@@ -1,0 +1,64 @@
+// What the coordinator has to do with its servers.
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "evener/cluster/registry.h"
+
+namespace evener {
+
+void Registry::await_servers() {
+  if (!servers_) return;
+  std::unique_lock lock(mutex_);
+  const int count = servers_->count();
+  const auto all_there = [&] { return servers_->joined() == count; };
+  if (!all_there()) {
+    options_.say(fmt::format("waiting for {} on port {}",
+                             count == 1 ? "a server" : fmt::format("{} servers", count),
+                             listener_->port()));
+  }
+  for (const Seconds since = now(); !all_there();) {
+    changed_.wait_for(lock, std::chrono::milliseconds(200));
+    if (options_.interrupted && options_.interrupted() != 0) {
+      throw Error("interrupted while there were too few servers");
+    }
+    if (now() - since < options_.patience) continue;
+    throw Error(
+        fmt::format("{} of {} servers after {:g} s: start them with `evener server --coordinator "
+                    "HOST:{}`, or wait longer with --wait-seconds",
+                    servers_->joined(), count, options_.patience, listener_->port()));
+  }
+}
+
+void Registry::greet_server(Session& session, const wire::ServerHello& hello) {
+  const std::lock_guard lock(mutex_);
+  if (!acceptable(session, hello.protocol(), hello.token())) return;
+  if (!servers_) return refuse(session, "the coordinator keeps the model itself (--servers 0)");
+  if (session.server >= 0 || session.place >= 0) return refuse(session, "it has a place already");
+  session.server = servers_->join(session.shared_channel(), hello.address());
+  if (session.server < 0) return session.channel().close("every server is there: try again");
+  heartbeats_.heard(beats_of(session.server), now());
+  changed_.notify_all();
+}
+
+void Registry::kept(Session& session) {
+  if (session.server < 0) throw Error("it is no server");
+  const std::lock_guard lock(mutex_);
+  servers_->kept(session.server);
+  welcome_all();
+}
+
+void Registry::pushed(Session& session, const wire::Pushed& pushed) {
+  if (session.server < 0) throw Error("it is no server");
+  const std::lock_guard lock(mutex_);
+  if (model_ == nullptr || pushed.node() >= places_.size()) return;
+  Place& place = at(static_cast<int>(pushed.node()));
+  settle(place, [&] { return place.take_part(pushed, now()); });
+}
+
+void Registry::fetched(Session& session, const wire::Fetched& fetched) {
+  if (session.server < 0) throw Error("it is no server");
+  servers_->fetched(session.server, fetched);
+}
+
+}  // namespace evener

@@ -1,0 +1,185 @@
+#include "evener/cluster/servers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+
+namespace evener {
+
+Servers::Servers(int count, Seconds beat, Seconds evict)
+    : beat_(beat), evict_(evict), servers_(static_cast<std::size_t>(count)) {}
+
+int Servers::join(std::shared_ptr<Channel> channel, const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  const auto free = std::find_if(servers_.begin(), servers_.end(),
+                                 [](const Server& server) { return !server.channel; });
+  if (free == servers_.end() || !lost_.empty()) return -1;
+  free->channel = std::move(channel);
+  free->address = address;
+  return static_cast<int>(free - servers_.begin());
+}
+
+void Servers::leave(int server, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  Server& gone = servers_[static_cast<std::size_t>(server)];
+  gone.channel.reset();
+  gone.keeps = false;
+  if (gone.format) lost_ = fmt::format("server {} ({}): {}", server, gone.address, why);
+  changed_.notify_all();
+}
+
+void Servers::close(int server, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  const auto& channel = servers_[static_cast<std::size_t>(server)].channel;
+  if (channel) channel->close(why);
+}
+
+int Servers::joined() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(std::count_if(servers_.begin(), servers_.end(),
+                                        [](const Server& server) { return !!server.channel; }));
+}
+
+bool Servers::all_keep() const {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(servers_.begin(), servers_.end(),
+                     [](const Server& server) { return server.keeps; });
+}
+
+void Servers::kept(int server) {
+  const std::lock_guard lock(mutex_);
+  servers_[static_cast<std::size_t>(server)].keeps = true;
+}
+
+std::vector<std::string> Servers::addresses() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> addresses;
+  for (const auto& server : servers_) addresses.push_back(server.address);
+  return addresses;
+}
+
+void Servers::check() const {
+  const std::lock_guard lock(mutex_);
+  check_locked();
+}
+
+void Servers::check_locked() const {
+  if (lost_.empty()) return;
+  throw Error(
+      fmt::format("a shard of the model is lost: {}; go on from the last checkpoint with "
+                  "--resume",
+                  lost_));
+}
+
+void Servers::tell(const wire::Head& head) {
+  const std::lock_guard lock(mutex_);
+  for (auto& server : servers_) {
+    if (server.channel) server.channel->send(message_of(head));
+  }
+}
+
+void Servers::keep(const Network& network, std::size_t places, const Compression& pushes) {
+  const std::lock_guard lock(mutex_);
+  check_locked();
+  const std::vector<Shard> shards = shards_of(network, servers_.size());
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    wire::Head head;
+    wire::Keep& keep = *head.mutable_keep();
+    keep.set_rows(shards[i].rows);
+    keep.set_width(shards[i].width);
+    keep.set_floats(shards[i].floats);
+    keep.set_places(static_cast<std::uint32_t>(places));
+    keep.set_compression(static_cast<std::uint32_t>(pushes.kind));
+    keep.set_heartbeat(beat_);
+    keep.set_evict(evict_);
+    servers_[i].keeps = false;
+    servers_[i].format.emplace(shards[i], Compression{});
+    if (!servers_[i].channel) throw Error(fmt::format("server {} has gone", i));
+    servers_[i].channel->send(message_of(head));
+  }
+}
+
+void Servers::load(std::span<const float> model) {
+  const std::lock_guard lock(mutex_);
+  check_locked();
+  for (auto& server : servers_) {
+    wire::Head head;
+    set_header(server.format->write({}, true, model, server.payload.next()),
+               *head.mutable_load()->mutable_payload());
+    server.channel->send(message_of(head));
+    for (auto& chunk : server.payload.chunks(0)) server.channel->send(std::move(chunk));
+  }
+}
+
+void Servers::fetch(std::span<float> model) {
+  std::unique_lock lock(mutex_);
+  check_locked();
+  to_ = model;
+  wire::Head head;
+  head.mutable_fetch();
+  for (auto& server : servers_) {
+    server.awaited = true;
+    server.channel->send(message_of(head));
+  }
+  // A server that is silent is closed by the heartbeats, which ends this wait.
+  changed_.wait(lock, [this] {
+    return !lost_.empty() || std::none_of(servers_.begin(), servers_.end(),
+                                          [](const Server& server) { return server.awaited; });
+  });
+  to_ = {};
+  check_locked();
+}
+
+void Servers::fetched(int server, const wire::Fetched& fetched) {
+  const std::lock_guard lock(mutex_);
+  Server& from = servers_[static_cast<std::size_t>(server)];
+  if (!from.awaited || to_.empty()) throw Error("it sends a shard that nobody asked for");
+  from.reader = std::make_unique<PayloadReader>(*from.format, header_of(fetched.payload()), to_);
+  if (!fetched.payload().whole()) throw Error("it sends less than its shard");
+}
+
+void Servers::chunk(int server, const wire::Chunk& chunk, const Message& message) {
+  const std::lock_guard lock(mutex_);
+  Server& from = servers_[static_cast<std::size_t>(server)];
+  if (!from.reader) throw Error("it sends a shard that nobody asked for");
+  from.reader->feed(chunk.offset(), message);
+  if (!from.reader->complete()) return;
+  from.reader.reset();
+  from.awaited = false;
+  changed_.notify_all();
+}
+
+void Servers::grant(int node, std::uint64_t generation, std::uint64_t sequence) {
+  wire::Head head;
+  head.mutable_grant()->set_node(static_cast<std::uint32_t>(node));
+  head.mutable_grant()->set_generation(generation);
+  head.mutable_grant()->set_sequence(sequence);
+  tell(head);
+}
+
+void Servers::absorb(const Absorb& decision) {
+  wire::Head head;
+  wire::Absorb& absorb = *head.mutable_absorb();
+  for (const int node : decision.workers) absorb.add_nodes(static_cast<std::uint32_t>(node));
+  absorb.set_share(decision.share);
+  absorb.set_damping(decision.damping);
+  absorb.set_momentum(decision.momentum);
+  tell(head);
+}
+
+void Servers::reject(int node) {
+  wire::Head head;
+  head.mutable_reject()->set_node(static_cast<std::uint32_t>(node));
+  tell(head);
+}
+
+void Servers::forget(int node) {
+  wire::Head head;
+  head.mutable_forget()->set_node(static_cast<std::uint32_t>(node));
+  tell(head);
+}
+
+}  // namespace evener
