@@ -96,10 +96,15 @@ class ClusterReader {
       const std::string name = dashed(key.str());
       if (name == "merge-bandwidth-gb-s") {
         options.merge_bandwidth = number(node, where(key.source()), name, 1e-6, 1e6) * kGiga;
+      } else if (name == "servers") {
+        options.servers = static_cast<int>(number(node, where(key.source()), name, 1, 1024, true));
+      } else if (name == "server-bandwidth-gb-s") {
+        options.server_bandwidth = number(node, where(key.source()), name, 0, 1e6) * kGiga;
       } else if (name == "device" && node.is_array_of_tables()) {
         for (const auto& item : *node.as_array()) add_device(*item.as_table(), options);
       } else {
-        unknown(key, {"device", "merge-bandwidth-gb-s"}, "; devices are [[device]] tables");
+        unknown(key, {"device", "merge-bandwidth-gb-s", "servers", "server-bandwidth-gb-s"},
+                "; devices are [[device]] tables");
       }
     }
     if (options.devices.empty()) throw UsageError(path_ + ": has no [[device]]");

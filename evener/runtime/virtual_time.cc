@@ -11,10 +11,32 @@ namespace evener {
 
 namespace {
 
+/// The way into or out of all servers: what comes while it is taken waits.
+class ServerLink {
+ public:
+  explicit ServerLink(double bandwidth) : bandwidth_(bandwidth) {}
+  bool limited() const { return bandwidth_ > 0; }
+  /// When so many bytes are through that are ready then.
+  Seconds pass(Seconds ready, std::size_t bytes) {
+    if (!limited()) return ready;
+    free_ = std::max(free_, ready) + static_cast<double>(bytes) / bandwidth_;
+    return free_;
+  }
+
+ private:
+  double bandwidth_;
+  Seconds free_ = 0;
+};
+
 class VirtualTime final : public Stage {
  public:
   VirtualTime(Models& models, const Dataset& data, const VirtualTimeOptions& options)
-      : models_(models), data_(data), merge_bandwidth_(options.merge_bandwidth) {
+      : models_(models),
+        data_(data),
+        merge_bandwidth_(options.merge_bandwidth),
+        servers_(options.servers),
+        out_(options.server_bandwidth * options.servers),
+        in_(options.server_bandwidth * options.servers) {
     for (std::size_t i = 0; i < options.devices.size(); ++i) {
       paces_.emplace_back(options.devices[i], options.seed, i);
       if (options.devices[i].joins_at == 0) continue;
@@ -40,20 +62,16 @@ class VirtualTime final : public Stage {
     constexpr std::size_t kNonzeroBytes = 8;
     spent.transfer = pace.transfer(nonzeros * kNonzeroBytes);
     models_.begin(task);
+    if (task.work == Work::pushed && out_.limited())
+      return start_through_servers(std::move(task), spent);
     if (task.work == Work::copied || task.work == Work::pushed) {
       const Models::Traffic traffic = models_.traffic(task);
       spent.transfer += pace.transfer(traffic.in) + pace.transfer(traffic.out);
       if (task.work == Work::pushed) spent.bytes = traffic.in + traffic.out;
     }
     spent.end = now_ + spent.compute + spent.transfer;
-    const Seconds fails_at = pace.model().fails_at;
-    if (fails_at > 0 && spent.end > fails_at) {
-      arrival.failure = "lost, as the cluster file says";
-      spent.end = std::max(now_, fails_at);
-    }
     arrival.task = std::move(task);
-    const Seconds end = arrival.spent.end;
-    pending_.emplace(std::pair(end, ++started_), std::move(arrival));
+    await(std::move(arrival));
   }
 
   void wake_at(Seconds time) override { wakes_.push(time); }
@@ -66,8 +84,12 @@ class VirtualTime final : public Stage {
       return std::nullopt;
     }
     auto node = pending_.extract(pending_.begin());
+    if (node.mapped().to_push > 0) {
+      push_through_servers(std::move(node.mapped()));
+      return next();
+    }
     now_ = std::max(now_, node.key().first);
-    Arrival arrival = std::move(node.mapped());
+    Arrival arrival = std::move(node.mapped().arrival);
     if (arrival.failure.empty()) {
       arrival.loss_sum = models_.compute(arrival.task);
       models_.end(arrival.task);
@@ -90,12 +112,12 @@ class VirtualTime final : public Stage {
     return joined;
   }
 
-  /// Replicas go to the host and back over their links side by side, the host reads them all.
   void pass_absorb(std::size_t pushes) override {
     const auto touched = static_cast<double>(models_.bytes() * (pushes + 1));
-    now_ += touched / merge_bandwidth_;
+    now_ += touched / merge_bandwidth_ / servers_;
   }
 
+  /// Replicas go to the host and back over their links side by side, the host reads them all.
   void pass_merge() override {
     Seconds longest = 0;
     for (const auto& pace : paces_) longest = std::max(longest, 2 * pace.transfer(models_.bytes()));
@@ -104,6 +126,45 @@ class VirtualTime final : public Stage {
   }
 
  private:
+  struct Pending {
+    Arrival arrival;
+    std::size_t to_push = 0;  // bytes that wait for the servers; 0: all is done
+  };
+
+  void await(Arrival arrival, std::size_t to_push = 0) {
+    const Seconds fails_at = paces_[static_cast<std::size_t>(arrival.task.worker)].model().fails_at;
+    Spent& spent = arrival.spent;
+    if (fails_at > 0 && spent.end > fails_at) {
+      arrival.failure = "lost, as the cluster file says";
+      spent.end = std::max(now_, fails_at);
+      to_push = 0;
+    }
+    const std::pair key(spent.end, ++started_);
+    pending_.emplace(key, Pending{std::move(arrival), to_push});
+  }
+  /// The node's link and the servers' carry a pull at the same time: the slower counts.
+  void start_through_servers(Task task, Spent spent) {
+    const SimulatedPace& pace = paces_[static_cast<std::size_t>(task.worker)];
+    const Models::Traffic traffic = models_.traffic(task);
+    const Seconds pulled = std::max(now_ + pace.transfer(traffic.in), out_.pass(now_, traffic.in));
+    spent.transfer += pulled - now_;
+    spent.bytes = traffic.in + traffic.out;
+    spent.end = now_ + spent.compute + spent.transfer;
+    Arrival arrival;
+    arrival.spent = spent;
+    arrival.task = std::move(task);
+    await(std::move(arrival), std::max<std::size_t>(1, traffic.out));
+  }
+  void push_through_servers(Pending pending) {
+    Spent& spent = pending.arrival.spent;
+    const SimulatedPace& pace = paces_[static_cast<std::size_t>(pending.arrival.task.worker)];
+    const Seconds pushed =
+        std::max(spent.end + pace.transfer(pending.to_push), in_.pass(spent.end, pending.to_push));
+    spent.transfer += pushed - spent.end;
+    spent.end = pushed;
+    await(std::move(pending.arrival));
+  }
+
   std::size_t nonzeros_of(const Slice& slice) const {
     std::size_t sum = 0;
     const auto& offsets = data_.features.offsets;
@@ -114,13 +175,15 @@ class VirtualTime final : public Stage {
   Models& models_;
   const Dataset& data_;
   double merge_bandwidth_;
+  double servers_;
+  ServerLink out_, in_;
   std::vector<SimulatedPace> paces_;
   Seconds now_ = 0;
   std::vector<int> late_;  // workers that have yet to come
   std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> wakes_;
   std::uint64_t started_ = 0;
   /// By end; the order of starts decides between equal ends.
-  std::map<std::pair<Seconds, std::uint64_t>, Arrival> pending_;
+  std::map<std::pair<Seconds, std::uint64_t>, Pending> pending_;
 };
 
 class SimulatedDevice final : public Device {

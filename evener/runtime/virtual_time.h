@@ -19,6 +19,8 @@ namespace evener {
 struct VirtualTimeOptions {
   std::vector<DeviceModel> devices;  // one a worker
   double merge_bandwidth = 1e10;     // bytes a second that the host reads while it merges
+  int servers = 1;                   // that keep the model of a parameter server, a shard each
+  double server_bandwidth = 0;       // bytes a second of each, both ways; 0: no limit
   std::uint64_t seed = 1;
 };
 

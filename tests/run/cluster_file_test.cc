@@ -135,6 +135,13 @@ TEST_F(ClusterFile, AnUnknownKeyGivesItsLineAndTheNearest) {
               HasSubstr("(did you mean 'merge-bandwidth-gb-s'?)"));
 }
 
+TEST_F(ClusterFile, ServersHaveANetwork) {
+  const auto options = read("servers = 4\nserver-bandwidth-gb-s = 1.25\n[[device]]\n");
+  EXPECT_EQ(options.servers, 4);
+  EXPECT_DOUBLE_EQ(options.server_bandwidth, 1.25e9);
+  EXPECT_THAT(refusal("servers = 0\n[[device]]\n"), HasSubstr("c.toml:1: servers"));
+}
+
 TEST_F(ClusterFile, UnderscoresAreDashes) {
   EXPECT_DOUBLE_EQ(read("[[device]]\nfixed_ms = 2\n").devices.at(0).fixed, 2e-3);
 }

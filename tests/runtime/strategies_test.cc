@@ -18,6 +18,8 @@ struct Setting {
   std::uint32_t epochs = 2;
   float dropout = 0.2F;
   std::uint64_t seed = 1;
+  int servers = 1;
+  double server_bandwidth = 0;
 };
 
 struct Trained {
@@ -45,6 +47,8 @@ Trained trained(const Dataset& data, const Setting& setting) {
     setup.virtual_time.emplace();
     setup.virtual_time->devices = setting.models;
     setup.virtual_time->seed = setting.seed;
+    setup.virtual_time->servers = setting.servers;
+    setup.virtual_time->server_bandwidth = setting.server_bandwidth;
   }
   const Network network = setup.network;
   const int vectors = 1 + state_vectors(setting.optimizer);
@@ -280,6 +284,41 @@ TEST(Links, ASlowLinkCostsACopyEachWay) {
   const double bytes = 4.0 * static_cast<double>(layout_of(network).size);
   const double rows = 8.0 * static_cast<double>(data.features.nonzeros());
   EXPECT_NEAR(with - without, 3e-3 + (2 * bytes + rows) / 1e6, 1e-9);
+}
+
+// Nodes without links of their own: all waiting is for the servers.
+TEST(Links, PullsAndPushesQueueAtTheServers) {
+  const Dataset data = small_data(64);
+  Setting setting{.strategy = "bsp"};
+  setting.epochs = 1;
+  setting.batch = 64;
+  setting.models = {model(1e-4)};
+  Network network;
+  network.features = data.feature_count;
+  network.labels = data.label_count;
+  network.hidden = {8};
+  const double without = trained(data, setting).seconds;
+  setting.server_bandwidth = 1e6;
+  const Trained limited = trained(data, setting);
+  const double pass = static_cast<double>(limited.workers[0].bytes) / 1e6;
+  EXPECT_GE(limited.workers[0].bytes, 4 * layout_of(network).size) << "a whole pull";
+  EXPECT_NEAR(limited.seconds - without, pass, 1e-9) << "one node waits for nobody";
+  setting.servers = 4;
+  const double absorbs = static_cast<double>(2 * 4 * layout_of(network).size) / 1e10;
+  EXPECT_NEAR(trained(data, setting).seconds - without, pass / 4 - absorbs * 3 / 4, 1e-9);
+
+  // Four at once: each pull waits for those before it.
+  setting.servers = 1;
+  setting.models.resize(4, model(1e-4));
+  setting.server_bandwidth = 0;
+  const double alone = trained(data, setting).seconds;
+  setting.server_bandwidth = 1e6;
+  const Trained four = trained(data, setting);
+  double all = 0;
+  for (const auto& worker : four.workers) all += static_cast<double>(worker.bytes) / 1e6;
+  EXPECT_GT(four.seconds - alone, 0.6 * all);
+  EXPECT_LE(four.seconds - alone, all + 1e-9);
+  EXPECT_EQ(four.parameters, trained(data, setting).parameters);
 }
 
 // Where only what changed travels, nothing that changed may be missed. These strategies decide by

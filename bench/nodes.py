@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Node strategies for real: workers with CPU quotas in network namespaces, and what the simulation says beforehand.
+
+    sudo python3 bench/nodes.py DATA [--mbit 1000] [--strategies bsp,asp,...] [--profiles equal,1/2,1/4,1/8]
+                                [--seeds 1] [--epochs 6] [--servers 0] [--evener PATH] [-- OPTIONS]
+
+Four workers get half a core each (cgroup v1), one of them 1/2, 1/4 or 1/8 of that; each has a namespace of its own with
+a wire of --mbit to a switch, and so have the coordinator and each server (needs root, ip and tc). All strategies get
+the same data, start, order and learning rate. "predicted" is `evener simulate` on what `evener profile` measured: the
+step times divided by the quota, the wires as links, the coordinator's wire as that of the server.
+"""
+import argparse
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+EVENER = Path(__file__).resolve().parents[1] / "build/release/evener"
+CPU = Path("/sys/fs/cgroup/cpu")
+PERIOD = 20_000  # of a quota, microseconds
+WORKERS = 4
+SHARE = 0.5  # of a core, for a worker that is no straggler
+PROFILES = {"equal": 1, "1/2": 0.5, "1/4": 0.25, "1/8": 0.125}
+
+
+def sh(*words, check=True):
+    return subprocess.run([str(word) for word in words], check=check, capture_output=True, text=True, timeout=60)
+
+
+class Network:
+    """Hosts around a switch, each with a wire of the same rate; use as a context."""
+
+    def __init__(self, hosts, mbit):
+        self.hosts, self.mbit = hosts, mbit
+        self.tag = f"ev{os.getpid() % 10000}"
+
+    def __enter__(self):
+        sh("ip", "netns", "add", f"{self.tag}-switch")
+        on_switch = ["ip", "netns", "exec", f"{self.tag}-switch"]
+        sh(*on_switch, "ip", "link", "add", "bridge", "type", "bridge")
+        sh(*on_switch, "ip", "link", "set", "bridge", "up")
+        for number, host in enumerate(self.hosts):
+            sh("ip", "netns", "add", f"{self.tag}-{host}")
+            near, far = f"{self.tag}{host}", f"{self.tag}{host}s"
+            sh("ip", "link", "add", near, "type", "veth", "peer", "name", far)
+            sh("ip", "link", "set", near, "netns", f"{self.tag}-{host}")
+            sh("ip", "link", "set", far, "netns", f"{self.tag}-switch")
+            sh(*on_switch, "ip", "link", "set", far, "master", "bridge")
+            sh(*on_switch, "ip", "link", "set", far, "up")
+            sh(*self.on(host), "ip", "addr", "add", f"10.78.0.{number + 1}/24", "dev", near)
+            sh(*self.on(host), "ip", "link", "set", near, "up")
+            sh(*self.on(host), "ip", "link", "set", "lo", "up")
+            limit = ["root", "tbf", "rate", f"{self.mbit}mbit", "burst", "256kb", "latency", "50ms"]
+            sh(*self.on(host), "tc", "qdisc", "add", "dev", near, *limit)
+            sh(*on_switch, "tc", "qdisc", "add", "dev", far, *limit)
+        return self
+
+    def __exit__(self, *_):
+        for host in ("switch", *self.hosts):
+            sh("ip", "netns", "del", f"{self.tag}-{host}", check=False)
+
+    def on(self, host):
+        return ["ip", "netns", "exec", f"{self.tag}-{host}"]
+
+    def address(self, host):
+        return f"10.78.0.{self.hosts.index(host) + 1}"
+
+
+class Quota:
+    """A share of a core for a process and all it starts."""
+
+    def __init__(self, name, share):
+        self.folder = CPU / f"evener-{os.getpid()}-{name}"
+        self.folder.mkdir()
+        (self.folder / "cpu.cfs_period_us").write_text(str(PERIOD))
+        (self.folder / "cpu.cfs_quota_us").write_text(str(int(PERIOD * share)))
+
+    def words(self):
+        return ["sh", "-c", f'echo $$ > {self.folder}/tasks && exec "$@"', "quota"]
+
+    def end(self):
+        for _ in range(50):
+            try:
+                return self.folder.rmdir()
+            except OSError:
+                time.sleep(0.1)
+
+
+def curve_of(folder):
+    """Seconds without evaluations and quality of each evaluation, and the totals of the nodes."""
+    curve, evaluating, nodes = [], 0, {}
+    for line in Path(folder, "metrics.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        if record["kind"] == "eval":
+            evaluating += record["eval_seconds"]
+            curve.append((record["seconds"] - evaluating, record["p@1"]))
+        if record["kind"] == "worker":
+            nodes[record["of"]] = record
+    return curve, nodes
+
+
+def options_of(args, strategy, seed):
+    return [args.data, "--strategy", strategy, "--seed", seed, "--epochs", args.epochs, "--checkpoint-minutes", 0, *args.options]
+
+
+def run(args, strategy, straggler, seed, folder):
+    hosts = ["c"] + [f"w{i}" for i in range(WORKERS)] + [f"s{i}" for i in range(args.servers)]
+    quotas, processes = [], []
+    environment = {**os.environ, "EVENER_TOKEN": "bench"}
+
+    def start(words):
+        process = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env=environment)
+        processes.append(process)
+        return process
+
+    with Network(hosts, args.mbit) as network:
+        try:
+            coordinator = start([*network.on("c"), args.evener, "coordinator", *options_of(args, strategy, seed), "--workers", WORKERS,
+                                 "--servers", args.servers, "--devices", "cpu:1", "--listen", f"{network.address('c')}:7070",
+                                 "--insecure", "-o", folder])
+            for host in hosts[1 + WORKERS:]:
+                start([*network.on(host), args.evener, "server", "--coordinator", f"{network.address('c')}:7070", "--listen",
+                       f"{network.address(host)}:7071", "--insecure", "--threads", 1, "--quiet"])
+            for i in range(WORKERS):
+                quotas.append(Quota(f"w{i}", SHARE * (straggler if i == WORKERS - 1 else 1)))
+                start([*quotas[-1].words(), *network.on(f"w{i}"), args.evener, "worker", "--coordinator",
+                       f"{network.address('c')}:7070", "--rank", i, "--devices", "cpu:1", "--quiet"])
+            said = coordinator.communicate(timeout=args.timeout)[1]
+            if coordinator.returncode != 0:
+                sys.exit(f"{strategy}: {said}")
+        finally:
+            for process in processes:
+                if process.poll() is None:
+                    process.send_signal(signal.SIGTERM)
+            for process in processes:
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            for quota in quotas:
+                quota.end()
+    return curve_of(folder)
+
+
+def cluster_file(args, profile, straggler, path):
+    """What the simulation is told: the measured device, slower by its quota, on its wire."""
+    bytes_a_second = args.mbit * 1e6 / 8 * 0.96 / 1e9  # what TCP gets of it
+    text = f"servers = {max(1, args.servers)}\nserver-bandwidth-gb-s = {bytes_a_second}\n"
+    for i in range(WORKERS):
+        share = SHARE * (straggler if i == WORKERS - 1 else 1)
+        text += f'[[device]]\nname = "node {i}"\nlatency-us = 200\nbandwidth-gb-s = {bytes_a_second}\n'
+        for key in ("fixed-ms", "per-row-us", "per-nonzero-ns"):
+            text += f"{key} = {profile.get(key, 0) / share}\n"
+    Path(path).write_text(text)
+
+
+def simulate(args, strategy, profile, straggler, seed, folder):
+    path = f"{folder}.toml"
+    cluster_file(args, profile, straggler, path)
+    done = sh(args.evener, "simulate", path, *options_of(args, strategy, seed), "--quiet", "-o", folder, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    return curve_of(folder)
+
+
+def time_to(curve, target):
+    return next((seconds for seconds, quality in curve if quality >= target), float("inf"))
+
+
+def text_of(values):
+    middle = statistics.median(values)
+    if middle == float("inf"):
+        return "never"
+    return f"{middle:.2f}" + (f" ({min(values):.2f}-{max(values):.2f})" if len(values) > 1 else "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data")
+    parser.add_argument("--mbit", type=int, default=1000)
+    parser.add_argument("--strategies", default="bsp,asp,ssp,dssp,dasp")
+    parser.add_argument("--profiles", default=",".join(PROFILES))
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--servers", type=int, default=0)
+    parser.add_argument("--share", type=float, default=0.97, help="of the best P@1 of the slowest to get there: the target")
+    parser.add_argument("--timeout", type=float, default=300, help="of one run")
+    parser.add_argument("--evener", type=Path, default=EVENER)
+    own, _, given = " ".join(sys.argv[1:]).partition(" -- ")
+    args = parser.parse_args(own.split())
+    args.options = given.split()
+    args.data = str(Path(args.data).resolve())
+    network = [option for option in args.options if not re.match(r"--(strategy|seed|epochs)", option)]
+    profile = json.loads(sh(args.evener, "profile", "cpu:1", args.data, "--json", *network).stdout)["device"]
+    print(f"| wires | straggler | strategy | s an epoch | predicted | off by | s to the target | final P@1 | waiting | staleness | MB |\n"
+          f"|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in args.profiles.split(","):
+            real, virtual = {}, {}
+            for seed in range(1, args.seeds + 1):
+                for number, strategy in enumerate(args.strategies.split(",")):
+                    where = f"{folder}/{name.replace('/', '-')}-{number}-{seed}"
+                    real.setdefault(strategy, []).append(run(args, strategy, PROFILES[name], seed, where))
+                    virtual.setdefault(strategy, []).append(
+                        simulate(args, strategy, profile, PROFILES[name], seed, where + "-virtual"))
+            target = args.share * min(max(q for curve, _ in runs for _, q in curve) for runs in real.values())
+            for strategy, runs in real.items():
+                epochs = [curve[-1][0] / args.epochs for curve, _ in runs]
+                predicted = [curve[-1][0] / args.epochs for curve, _ in virtual[strategy]]
+                off = statistics.median(predicted) / statistics.median(epochs) - 1
+                nodes = runs[0][1].values()
+                print(f"| {args.mbit} Mbit | {name} | `{strategy}` | {text_of(epochs)} | {text_of(predicted)} | {100 * off:+.0f} % | "
+                      f"{text_of([time_to(curve, target) for curve, _ in runs])} | "
+                      f"{100 * statistics.median(curve[-1][1] for curve, _ in runs):.1f} | "
+                      f"{100 * statistics.mean(node['waiting_share'] for node in nodes):.0f} % | "
+                      f"{max(node['mean_staleness'] for node in nodes):.1f} | "
+                      f"{sum(node['bytes'] for node in nodes) / 1e6:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
