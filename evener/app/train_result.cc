@@ -36,8 +36,10 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
                                {"mean_staleness", worker.staleness},
                                {"bytes", worker.bytes},
                                {"rejected", worker.rejected},
-                               {"lost", worker.lost}});
+                               {"lost", worker.lost},
+                               {"staleness_counts", worker.staleness_counts}});
   }
+  json["staleness_bounds"] = kStalenessBounds;  // of the counts; the last count has none
   json["notes"] = result.notes;
   if (progress.best_epoch > 0) {
     json["best"] = {{"metric", result.best_by},

@@ -112,6 +112,26 @@ std::string strategy_row(const Comparison& comparison, std::size_t i) {
   return out + cell(updates_ratio(strategy.runs.front())) + "</tr>\n";
 }
 
+/// Shares of the tasks by staleness, where there is any: "0 83 % / 1 12 % / 3-4 5 %".
+std::string staleness_text(const WorkerResult& worker) {
+  if (worker.staleness == 0 || worker.tasks == 0) return "";
+  std::string text;
+  std::uint64_t least = 0;
+  for (std::size_t i = 0; i < worker.staleness_counts.size(); ++i) {
+    const bool last = i == kStalenessBounds.size();
+    const std::string range = last ? fmt::format("> {}", least - 1)
+                              : least == kStalenessBounds[i]
+                                  ? std::to_string(least)
+                                  : fmt::format("{}-{}", least, kStalenessBounds[i]);
+    const std::uint64_t count = worker.staleness_counts[i];
+    if (!last) least = kStalenessBounds[i] + 1;
+    if (count == 0) continue;
+    text += fmt::format("{}{}: {:.0f} %", text.empty() ? "" : ", ", range,
+                        100 * static_cast<double>(count) / static_cast<double>(worker.tasks));
+  }
+  return text;
+}
+
 std::string worker_rows(const ComparedStrategy& strategy) {
   const std::vector<WorkerResult>& workers = strategy.runs.front().workers;
   std::string out;
@@ -131,7 +151,7 @@ std::string worker_rows(const ComparedStrategy& strategy) {
     out += cell(percent(is_showable(worker.compute + worker.transfer)
                             ? std::max(0.0, 1 - worker.compute - worker.transfer)
                             : NAN));
-    out += cell(number_text(worker.staleness));
+    out += cell(number_text(worker.staleness), staleness_text(worker));
     out += cell(number_text(static_cast<double>(worker.bytes) / 1e6)) + "</tr>\n";
   }
   return out;

@@ -57,7 +57,7 @@ Json run_json(const ComparedRun& run) {
                {"rows", worker.rows},           {"last_batch", worker.batch},
                {"compute", worker.compute},     {"transfer", worker.transfer},
                {"staleness", worker.staleness}, {"bytes", worker.bytes},
-               {"rejected", worker.rejected}};
+               {"rejected", worker.rejected},   {"staleness_counts", worker.staleness_counts}};
     for (const auto& point : run.series[i]) {
       entry["series"].push_back({{"seconds", point.seconds},
                                  {"batch", point.batch},
@@ -188,7 +188,8 @@ std::string comparison_json(const Comparison& comparison) {
             {"epochs", comparison.epochs},
             {"interrupted", comparison.interrupted},
             {"recommended", sure ? Json(verdict.best->strategy) : Json(nullptr)},
-            {"too_close_to_call", std::move(close)}};
+            {"too_close_to_call", std::move(close)},
+            {"staleness_bounds", kStalenessBounds}};
   for (const auto& strategy : comparison.strategies) {
     Json entry{{"strategy", strategy.strategy},
                {"learning_rate", strategy.learning_rate},

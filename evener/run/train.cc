@@ -279,7 +279,8 @@ std::vector<WorkerResult> worker_results(const Timeline& timeline, double second
     const auto tasks = static_cast<double>(std::max<std::uint64_t>(totals.tasks, 1));
     results.push_back({timeline.names()[i], totals.tasks, totals.updates, totals.rows,
                        totals.last_batch, totals.compute / total, totals.transfer / total,
-                       totals.staleness_sum / tasks, totals.bytes, totals.rejected, totals.lost});
+                       totals.staleness_sum / tasks, totals.bytes, totals.rejected, totals.lost,
+                       totals.staleness_counts});
   }
   return results;
 }

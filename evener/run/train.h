@@ -43,6 +43,7 @@ struct WorkerResult {
   std::uint64_t bytes = 0;     // of its pulls and pushes
   std::uint64_t rejected = 0;  // pushes that were refused
   bool lost = false;           // it has failed or gone
+  StalenessCounts staleness_counts{};
 };
 
 std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds);

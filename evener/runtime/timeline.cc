@@ -56,6 +56,8 @@ void Timeline::add_task(const Task& task, const Spent& spent, std::uint64_t stal
   totals.bytes += spent.bytes;
   totals.staleness_sum += static_cast<double>(staleness * task.parts.size());
   totals.staleness_max = std::max(totals.staleness_max, staleness);
+  const auto bound = std::lower_bound(kStalenessBounds.begin(), kStalenessBounds.end(), staleness);
+  ++totals.staleness_counts[static_cast<std::size_t>(bound - kStalenessBounds.begin())];
   const std::size_t batch = task.parts.front().slice.rows.size();
   // The very last batch of an epoch is a remainder and tells nothing.
   totals.last_batch = std::max(batch, totals.batch_before);

@@ -2,6 +2,7 @@
 // time.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,6 +23,11 @@ struct TimelineEntry {
   Seconds begin = 0, end = 0, transfer = 0;
 };
 
+/// Tasks by how many updates of others their model had missed when they ended: up to these bounds,
+/// and above the last.
+inline constexpr std::array<std::uint64_t, 7> kStalenessBounds{0, 1, 2, 4, 8, 16, 32};
+using StalenessCounts = std::array<std::uint64_t, kStalenessBounds.size() + 1>;
+
 /// What one worker did in a run.
 struct WorkerTotals {
   std::uint64_t tasks = 0, updates = 0, rows = 0;
@@ -30,6 +36,7 @@ struct WorkerTotals {
   std::uint64_t rejected = 0;  // pushes that were refused
   double staleness_sum = 0;    // over updates
   std::uint64_t staleness_max = 0;
+  StalenessCounts staleness_counts{};
   std::size_t last_batch = 0, batch_before = 0;
   bool lost = false;  // it has failed or gone, and not come back
 };

@@ -64,7 +64,11 @@ TEST_F(ClusterCommand, NodesOfThisMachineTrainOneModel) {
   for (const auto& node : result.at("devices")) {
     rows += node.at("rows").get<std::size_t>();
     EXPECT_GT(node.at("bytes"), 0);
+    std::size_t counted = 0;
+    for (const auto& count : node.at("staleness_counts")) counted += count.get<std::size_t>();
+    EXPECT_EQ(counted, node.at("updates").get<std::size_t>()) << "a push is a task of one update";
   }
+  EXPECT_EQ(result.at("staleness_bounds").size(), 7U);
   EXPECT_EQ(rows, 5U * 100);
   EXPECT_GT(result.at("metrics").at("p@1"), 0.5);
   EXPECT_EQ(run({"test", folder_ / "nodes", folder_ / "test.txt"}).code, 0);
