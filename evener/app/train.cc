@@ -75,8 +75,13 @@ void train_on_nodes(TrainOptions options, int count, int servers, Shell& shell) 
   const LocalNodes processes(arguments, nodes.token);
   const std::string again = fmt::format("evener train --nodes {}{} --resume", count,
                                         servers > 0 ? fmt::format(" --servers {}", servers) : "");
-  train_and_print(options, context, again, shell);
-  context.nodes.reset();  // tells them that it is over
+  try {
+    train_and_print(options, context, again, shell);
+  } catch (...) {
+    context.nodes.reset();  // tells them that it is over
+    throw;
+  }
+  context.nodes.reset();
 }
 
 }  // namespace

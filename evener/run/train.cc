@@ -20,6 +20,7 @@
 #include "evener/run/recipe.h"
 #include "evener/run/run_directory.h"
 #include "evener/run/run_info.h"
+#include "evener/run/session.h"
 #include "evener/run/start.h"
 #include "evener/run/trainer.h"
 
@@ -285,7 +286,8 @@ std::vector<WorkerResult> worker_results(const Timeline& timeline, double second
   return results;
 }
 
-TrainResult train(const TrainOptions& given, const RunContext& context) {
+TrainResult train_session(const TrainOptions& given, const RunContext& context,
+                          const std::vector<std::string>& first_notes) {
   TrainOptions options = given;
   Reporter reporter(context.reporter);
   const Warn warn = [&](const std::string& text) { reporter.warn(text); };
@@ -301,7 +303,8 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
     // So that the run goes on with these, whatever auto finds then.
     if (!devices.found.empty()) options.devices = devices.found;
   }
-  std::vector<std::string> notes = devices.notes;
+  std::vector<std::string> notes = first_notes;
+  notes.insert(notes.end(), devices.notes.begin(), devices.notes.end());
   // Cheap refusals come before the data is read; a new run directory after, so that bad data leaves
   // none behind.
   std::optional<RunDirectory> directory;
@@ -370,8 +373,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
     if (trainer) trainer->record_failure(problem.what());
     const bool diverged = dynamic_cast<const DivergedError*>(&problem) != nullptr;
     if (!diverged || !fs::exists(directory->checkpoints())) throw;
-    throw Error(fmt::format("{}; go on from the last good checkpoint with --resume {}",
-                            problem.what(), directory->path()));
+    throw DivergedRun(problem.what(), directory->path());
   }
 }
 

@@ -98,6 +98,27 @@ TEST_F(ClusterCommand, AModelThatServersKeepIsTheSame) {
   EXPECT_EQ(models[0], models[1]) << "to the bit";
 }
 
+TEST_F(ClusterCommand, ARunThatDivergesGoesBackAndOnWithALowerLearningRate) {
+  // The rate rises until the squared loss overflows, after the first checkpoints.
+  const std::vector<std::string> rising{
+      "--nodes",         "2", "--strategy", "bsp",      "--loss",   "squared", "--optimizer", "sgd",
+      "--warmup-epochs", "8", "--decay",    "constant", "--epochs", "8",       "--json"};
+  auto high = rising;
+  high.insert(high.end(), {"--checkpoint-every", "1", "--learning-rate", "30"});
+  const Outcome saved = run(training("saved", high));
+  ASSERT_EQ(saved.code, 0) << saved.err;
+  EXPECT_THAT(saved.err, HasSubstr("rolled back to the last checkpoint (1 of 3 times), and on with "
+                                   "--learning-rate 3: "));
+  EXPECT_THAT(json::parse(saved.out).at("notes").dump(), HasSubstr("rolled back"));
+  EXPECT_EQ(json::parse(saved.out).at("epochs"), 8);
+
+  auto hopeless = rising;
+  hopeless.insert(hopeless.end(), {"--checkpoint-every", "1", "--learning-rate", "1e9"});
+  const Outcome lost = run(training("lost", hopeless));
+  EXPECT_EQ(lost.code, 1) << lost.err;
+  EXPECT_THAT(lost.err, HasSubstr("diverged"));
+}
+
 TEST_F(ClusterCommand, NodesAreDaspUnlessSaidOtherwise) {
   const Outcome outcome = run(training("auto", {"--nodes", "2", "--emulate", "node1=x0.5"}));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
