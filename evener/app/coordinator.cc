@@ -1,6 +1,8 @@
 // evener coordinator
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
 #include "evener/app/signals.h"
@@ -31,6 +33,11 @@ struct Wish {
   bool insecure = false;
 };
 
+std::string workers_text(const NodesOptions& options) {
+  return options.least == options.most ? std::to_string(options.most)
+                                       : fmt::format("{}:{}", options.least, options.most);
+}
+
 void run(const Wish& wish, Shell& shell) {
   const auto& placement = shell.environment.placement;
   const TrainOptions train = resolve_options(wish.given.texts, wish.given.config);
@@ -59,7 +66,9 @@ void run(const Wish& wish, Shell& shell) {
   }
   RunContext context;
   context.nodes = make_nodes(options);
-  train_and_print(train, context, "evener coordinator --resume", shell);
+  std::string again = fmt::format("evener coordinator --workers {}", workers_text(options));
+  if (options.servers > 0) again += fmt::format(" --servers {}", options.servers);
+  train_and_print(train, context, again + " --resume", shell);
 }
 
 }  // namespace

@@ -3,13 +3,17 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "evener/app/environment.h"
 #include "evener/core/error.h"
@@ -17,6 +21,8 @@
 namespace evener {
 
 namespace {
+
+constexpr const char* kParentVariable = "EVENER_PARENT";
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -32,7 +38,9 @@ pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> variabl
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&attributes, 0);
   pid_t process = 0;
-  const int problem = posix_spawn(&process, "/proc/self/exe", nullptr, &attributes,
+  // By its name, so that it has one in lists of processes.
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  const int problem = posix_spawn(&process, self.c_str(), nullptr, &attributes,
                                   pointers_to(arguments).data(), pointers_to(variables).data());
   posix_spawnattr_destroy(&attributes);
   if (problem != 0) {
@@ -48,7 +56,9 @@ LocalNodes::LocalNodes(const std::vector<std::vector<std::string>>& arguments,
   for (const auto& own : arguments) {
     std::vector<std::string> all{"evener"};
     all.insert(all.end(), own.begin(), own.end());
-    processes_.push_back(spawn(std::move(all), environment_with("EVENER_TOKEN", token)));
+    auto variables = environment_with("EVENER_TOKEN", token);
+    variables.push_back(fmt::format("{}={}", kParentVariable, getpid()));
+    processes_.push_back(spawn(std::move(all), std::move(variables)));
   }
 }
 
@@ -67,6 +77,14 @@ LocalNodes::~LocalNodes() {
     kill(process, SIGKILL);
     waitpid(process, nullptr, 0);
   }
+}
+
+void end_with_parent() {
+  const char* parent = std::getenv(kParentVariable);
+  if (parent == nullptr) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // It may have gone before that.
+  if (std::to_string(getppid()) != parent) throw Error("whoever started this process has gone");
 }
 
 std::string random_token() {

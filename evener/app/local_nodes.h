@@ -22,6 +22,9 @@ class LocalNodes {
   std::vector<pid_t> processes_;
 };
 
+/// In a process that LocalNodes started: it ends when whoever started it does, however that ends.
+void end_with_parent();
+
 /// For one run: enough that nobody guesses it.
 std::string random_token();
 

@@ -5,6 +5,7 @@
 
 #include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
+#include "evener/app/local_nodes.h"
 #include "evener/app/signals.h"
 #include "evener/core/error.h"
 #include "evener/device/cpu/cpu_device.h"
@@ -30,6 +31,7 @@ struct Wish {
 };
 
 void run(const Wish& wish, Shell& shell) {
+  end_with_parent();
   const Environment& environment = shell.environment;
   ServerOptions options = wish.options;
   if (options.coordinator.empty()) options.coordinator = environment.placement.master;

@@ -26,6 +26,8 @@ std::string status_text(const nlohmann::json& status) {
       "{}, epoch {} of {} ({:.0f} %), loss {:.4f}, {:.0f} rows/s\n", status.value("strategy", ""),
       status.value("epoch", 0), status.value("epochs", 0), 100 * status.value("epoch_share", 0.0),
       status.value("loss", 0.0), status.value("samples_per_second", 0.0));
+  const bool nobody = status.value("workers_there", 1) == 0;
+  if (nobody) text += "no worker is there now; what follows is how it was\n";
   text += fmt::format("{:<10}{:<10}{:>9}{:>10}{:>9}{:>11}{:>10}{:>10}\n", "node", "state", "pushes",
                       "rows", "busy", "staleness", "MB", "refused");
   for (const auto& node : status.value("nodes", nlohmann::json::array())) {

@@ -44,7 +44,8 @@ std::vector<double> node_speeds(const std::string& emulate, int nodes) {
 
 /// A coordinator with its workers and servers, all on this machine.
 void train_on_nodes(TrainOptions options, int count, int servers, Shell& shell) {
-  if (options.devices != "auto") {
+  // A run that is resumed says where it was evaluated.
+  if (options.devices != "auto" && (options.resume.empty() || options.devices != "cpu")) {
     throw UsageError("--devices: with --nodes each node is a share of this machine's cores");
   }
   const auto speeds = node_speeds(options.emulate, count);
@@ -59,6 +60,7 @@ void train_on_nodes(TrainOptions options, int count, int servers, Shell& shell) 
   const int threads = std::max(1, cpu::available_cores() / count);
   const std::string address = fmt::format("127.0.0.1:{}", context.nodes->port());
   std::vector<std::vector<std::string>> arguments;
+  arguments.reserve(static_cast<std::size_t>(count + servers));
   for (int i = 0; i < servers; ++i) {
     arguments.push_back(
         {"server", "--coordinator", address, "--threads", "1", "--wait-seconds", "10", "--quiet"});

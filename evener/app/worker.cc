@@ -8,6 +8,7 @@
 
 #include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
+#include "evener/app/local_nodes.h"
 #include "evener/app/signals.h"
 #include "evener/run/cluster_job.h"
 #include "evener/run/cluster_options.h"
@@ -63,6 +64,7 @@ WorkerOptions worker_options(const Wish& wish, const Environment& environment) {
 }
 
 void run(const Wish& wish, Shell& shell) {
+  end_with_parent();
   const Environment& environment = shell.environment;
   const WorkerOptions options = worker_options(wish, environment);
   NodeSurroundings surroundings;

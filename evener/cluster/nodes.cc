@@ -134,6 +134,13 @@ void Registry::refuse(Session& session, const std::string& why) {
   options_.say(fmt::format("a worker was refused: {}", why));
 }
 
+void Registry::put_off(Session& session, const std::string& why) {
+  wire::Head head;
+  head.mutable_refusal()->set_why(why);
+  head.mutable_refusal()->set_later(true);
+  session.channel().send(message_of(head));
+}
+
 int Registry::free_place(int wanted) {
   const auto free = [&](int i) { return at(i).session == nullptr; };
   if (wanted >= 0 && wanted < options_.most && free(wanted)) return wanted;
@@ -148,11 +155,11 @@ void Registry::give_place(Session& session) {
   for (auto& place : places_) {
     if (place.channel && place.name == session.hello.name()) {
       place.channel->close("it has connected anew");
-      return session.channel().close("its old connection is still being closed: try again");
+      return put_off(session, "its old connection is still being closed");
     }
   }
   const int index = free_place(session.hello.rank());
-  if (index < 0) return session.channel().close("every place is taken: try again");
+  if (index < 0) return put_off(session, "every place is taken");
   Place& place = at(index);
   place.session = &session;
   place.channel = session.shared_channel();
@@ -222,7 +229,9 @@ void Registry::answer_status(Session& session, const wire::StatusRequest& reques
   const std::lock_guard lock(mutex_);
   if (request.token() != options_.token) return refuse(session, "it does not know the token");
   wire::Head head;
-  head.mutable_status()->set_json(status_);
+  // What is told after each step is old when nobody is left to do one.
+  head.mutable_status()->set_json(fmt::format(R"({{"workers_there":{}{}{})", joined(),
+                                              status_ == "{}" ? "" : ",", status_.substr(1)));
   session.channel().send(message_of(head));
 }
 
@@ -286,11 +295,17 @@ void Registry::start(Task task) {
 std::optional<Arrival> Registry::next(Seconds until) {
   std::unique_lock lock(mutex_);
   const Seconds since = now();
+  bool told = false;
   while (items_.empty()) {
     if (servers_) servers_->check();
     if (now() >= until) return std::nullopt;
     changed_.wait_for(lock, std::chrono::duration<double>(std::min(0.2, until - now())));
-    if (joined() == 0 && items_.empty()) check_patience(since);
+    if (joined() > 0 || !items_.empty()) continue;
+    if (!std::exchange(told, true)) {
+      options_.say(
+          fmt::format("no worker is there; waiting for one for {:g} s", options_.patience));
+    }
+    check_patience(since);
   }
   if (!std::holds_alternative<Arrival>(items_.front())) return std::nullopt;
   Arrival arrival = std::move(std::get<Arrival>(items_.front()));

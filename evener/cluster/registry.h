@@ -70,6 +70,8 @@ class Registry final : public Nodes {
   /// Whether it speaks the protocol and knows the token; otherwise it is refused.
   bool acceptable(Session& session, std::uint32_t protocol, const std::string& token);
   void refuse(Session& session, const std::string& why);
+  /// It may try again.
+  void put_off(Session& session, const std::string& why);
   /// What a push brought, or that it cannot be used.
   template <class F>
   void settle(Place& place, F step) {

@@ -157,6 +157,10 @@ class Service {
         keep(head.keep());
         return true;
       case wire::Head::kRefusal:
+        if (head.refusal().later()) {
+          channel_->close(head.refusal().why());
+          return true;
+        }
         throw Error(fmt::format("the coordinator refuses this server: {}", head.refusal().why()));
       case wire::Head::kFarewell:
         options_.say(head.farewell().why());

@@ -68,10 +68,7 @@ void Servers::check() const {
 
 void Servers::check_locked() const {
   if (lost_.empty()) return;
-  throw Error(
-      fmt::format("a shard of the model is lost: {}; go on from the last checkpoint with "
-                  "--resume",
-                  lost_));
+  throw Error("a shard of the model is lost: " + lost_);
 }
 
 void Servers::tell(const wire::Head& head) {

@@ -73,6 +73,10 @@ class Visit {
       }
       if (mail->from == 0) heard_ = {};
       if (!take(mail->from, mail->message())) return End::over;
+      if (!put_off_.empty()) {
+        why = put_off_;
+        return End::lost;
+      }
     }
   }
   bool welcomed() const { return welcomed_; }
@@ -89,6 +93,10 @@ class Visit {
         settle_in(head.welcome());
         return true;
       case wire::Head::kRefusal:
+        if (head.refusal().later()) {
+          put_off_ = head.refusal().why();
+          return true;
+        }
         throw Error(fmt::format("the coordinator refuses this worker: {}", head.refusal().why()));
       case wire::Head::kOrder:
         if (sources_.empty()) {
@@ -221,6 +229,7 @@ class Visit {
   Seconds evict_ = 0;
   int servers_ = 0;
   std::deque<Source> sources_;
+  std::string put_off_;      // why there is no place now
   std::string server_gone_;  // which and why
   Stopwatch since_gone_;
   wire::Order order_;
@@ -228,6 +237,20 @@ class Visit {
 };
 
 }  // namespace
+
+std::string with_hint(const std::string& why) {
+  const auto has = [&](const char* text) { return why.find(text) != std::string::npos; };
+  if (has("Peer name") || has("not in peer certificate")) {
+    return why + " (make certificates for that name: evener certs --hosts)";
+  }
+  if (has("Ssl handshake") || has("SSL") || has("asn1") || has("certificate")) {
+    return why + " (are the certificates of --tls of one authority on both sides?)";
+  }
+  if (has("Socket closed") || has("Connection reset")) {
+    return why + " (does one side use --tls and the other not?)";
+  }
+  return why;
+}
 
 int run_worker(const WorkerOptions& options, const MakeNodeWork& make) {
   Memory memory;
@@ -249,9 +272,11 @@ int run_worker(const WorkerOptions& options, const MakeNodeWork& make) {
     }
     if (since_contact.elapsed() > options.patience) {
       throw Error(fmt::format("{}: no coordinator for {:g} s: {}", options.coordinator,
-                              options.patience, why));
+                              options.patience, with_hint(why)));
     }
-    if (!told) options.say(fmt::format("{}: {}; trying again", options.coordinator, why));
+    if (!told) {
+      options.say(fmt::format("{}: {}; trying again", options.coordinator, with_hint(why)));
+    }
     told = true;
     std::this_thread::sleep_for(std::chrono::duration<Seconds>(kPause));
     if (options.interrupted && options.interrupted() != 0) return options.interrupted();

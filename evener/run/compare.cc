@@ -206,8 +206,8 @@ class Comparer {
         run_one(jobs[i]);
         const std::lock_guard lock(mutex);
         const ComparedRun& result = jobs[i].result;
-        progress_(fmt::format("{}/{}  {} lr {:g} seed {}: {} {} in {:.1f} s{}", ++done, jobs.size(),
-                              comparison_.strategies[jobs[i].strategy].strategy,
+        progress_(fmt::format("{}/{}  {} lr {:g} seed {}: best {} {} in {:.1f} s{}", ++done,
+                              jobs.size(), comparison_.strategies[jobs[i].strategy].strategy,
                               jobs[i].learning_rate, jobs[i].seed, metric_title(options_.metric),
                               metric_text(options_.metric, result.best_quality), result.seconds,
                               result.diverged ? " (diverged)" : ""));

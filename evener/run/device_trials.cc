@@ -13,12 +13,13 @@ namespace {
 // Several devices must be so many times as fast as the best alone: less is noise.
 constexpr double kWorth = 1.05;
 constexpr double kNear = 0.5;  // of the fastest in a gradient: perhaps faster in a step
-// Steps that are not timed: caches are cold in the first, and parts find their size.
-constexpr std::size_t kWarmUp = 1;
+// Steps that are not timed: memory is cold in the first, and parts find their size.
+constexpr std::size_t kWarmUp = 2;
 constexpr std::size_t kTimed = 3;
 // A device that takes as long for this part of a batch as another for all of it is worth less.
 constexpr double kGlance = 1 - 1 / kWorth;
-constexpr double kCold = 3;  // so many times as long may a first step take as the next
+constexpr double kCold = 3;     // so many times as long may a step take as the next
+constexpr double kTouch = 5e8;  // bytes a second of memory that is touched for the first time
 
 /// What a trial of some devices showed.
 struct Outcome {
@@ -90,11 +91,11 @@ class DeviceTrials {
   std::vector<std::size_t> worth_a_trial() {
     std::vector<std::size_t> who(names_.size());
     std::iota(who.begin(), who.end(), 0);
-    std::vector<double> glances;
-    for (const std::size_t i : who) glances.push_back(glance(i));
+    std::vector<double> glances(who.size());
+    for (const std::size_t i : who) glances[i] = glance(i);
     drop_lost(who, glances);
     if (who.size() < 2) return who;
-    // The first step of a device is slow: whoever misses a mark by little gets another.
+    // Whoever misses a mark by little gets another look.
     const auto look_again = [&](double mark) {
       for (std::size_t i = 0; i < who.size(); ++i) {
         if (glances[i] > mark || glances[i] * kCold < mark) continue;
@@ -114,12 +115,18 @@ class DeviceTrials {
     drop_lost(who, glances);
     return who;
   }
-  /// Rows a second of one small step.
+  /// Rows a second of a small step. The first of a replica touches memory that nobody has touched
+  /// before and may take a hundred times as long as the next, so that one counts, unless the first
+  /// took longer than that explains.
   double glance(std::size_t who) {
     EngineSetup small = setup_;
     small.batch = static_cast<std::size_t>(std::ceil(kGlance * static_cast<double>(setup_.batch)));
     small.batch_per_device = 0;
-    return try_out(small, {who}, "sequential", 0, 1).rate;
+    const double first = try_out(small, {who}, "sequential", 0, 1).rate;
+    const int vectors = 1 + state_vectors(setup_.training.optimizer);
+    const Seconds cold = static_cast<double>(parameters_.size() * sizeof(float)) * vectors / kTouch;
+    if (first * cold < static_cast<double>(small.batch)) return first;
+    return std::max(first, try_out(small, {who}, "sequential", kWarmUp, 1).rate);
   }
   double rate_alone(std::size_t who) {
     alone_[who] = try_out({who}, "sequential").rate;

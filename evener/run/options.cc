@@ -182,7 +182,7 @@ std::vector<OptionInfo> strategy_options() {
                   &T::memory_limit),
       text_option({"strategy", "",
                    "how devices train one model (see evener strategies); auto: sequential on one "
-                   "device, adaptive-sgd with settings of ours on several"},
+                   "device, sync:split=speed or one of them on several, by trial"},
                   &T::strategy),
   };
   for (auto& info : catalogue_options()) options.push_back(std::move(info));

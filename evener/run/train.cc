@@ -372,8 +372,13 @@ TrainResult train_session(const TrainOptions& given, const RunContext& context,
     reporter.note(std::string("error: ") + problem.what());
     if (trainer) trainer->record_failure(problem.what());
     const bool diverged = dynamic_cast<const DivergedError*>(&problem) != nullptr;
-    if (!diverged || !fs::exists(directory->checkpoints())) throw;
-    throw DivergedRun(problem.what(), directory->path());
+    const bool saved = fs::exists(directory->checkpoints());
+    if (diverged && saved) throw DivergedRun(problem.what(), directory->path());
+    if (diverged || !context.nodes) throw;
+    throw Error(problem.what() +
+                (saved ? "; go on from the last checkpoint with --resume " + directory->path()
+                       : std::string("; there is no checkpoint yet to go on from (see "
+                                     "--checkpoint-every and --checkpoint-minutes)")));
   }
 }
 

@@ -1,5 +1,6 @@
 // Clusters by the command: what is refused before anything starts, and a run on nodes of this
 // machine.
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -117,6 +118,21 @@ TEST_F(ClusterCommand, ARunThatDivergesGoesBackAndOnWithALowerLearningRate) {
   const Outcome lost = run(training("lost", hopeless));
   EXPECT_EQ(lost.code, 1) << lost.err;
   EXPECT_THAT(lost.err, HasSubstr("diverged"));
+}
+
+TEST_F(ClusterCommand, WhatItSaysToGoOnWithGoesOn) {
+  Running running(training("cut", {"--nodes", "2", "--epochs", "5000", "--strategy", "bsp"}),
+                  environment_, folder_ / "out");
+  ASSERT_TRUE(running.wait_for("epoch 2/5000"));
+  running.send(SIGINT);
+  ASSERT_EQ(running.finish(), 130);
+  EXPECT_THAT(running.said(),
+              HasSubstr("go on with: evener train --nodes 2 --resume " + (folder_ / "cut")));
+  Running again({"train", "--nodes", "2", "--resume", folder_ / "cut"}, environment_,
+                folder_ / "again");
+  ASSERT_TRUE(again.wait_for("/5000"));
+  again.send(SIGINT);
+  EXPECT_EQ(again.finish(), 130);
 }
 
 TEST_F(ClusterCommand, NodesAreDaspUnlessSaidOtherwise) {

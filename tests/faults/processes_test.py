@@ -35,7 +35,8 @@ class Killed(unittest.TestCase):
             began = time.monotonic()
             cluster.result(code=1)
             self.assertLess(time.monotonic() - began, 30)
-            self.assertIn("no worker", cluster.coordinator.said())
+            self.assertIn("no worker is there; waiting for one for 3 s", cluster.coordinator.said())
+            self.assertRegex(cluster.coordinator.said(), "no worker of 2 for 3 s: .* --resume|no checkpoint yet")
 
     def test_a_worker_that_is_replaced(self):
         with Cluster("bsp", workers="2:3", epochs=LONG) as cluster:
