@@ -4,10 +4,11 @@
     sudo python3 bench/nodes.py DATA [--mbit 1000] [--strategies bsp,asp,...] [--profiles equal,1/2,1/4,1/8]
                                 [--seeds 1] [--epochs 6] [--servers 0] [--evener PATH] [-- OPTIONS]
 
-Four workers get half a core each (cgroup v1), one of them 1/2, 1/4 or 1/8 of that; each has a namespace of its own with
-a wire of --mbit to a switch, and so have the coordinator and each server (needs root, ip and tc). All strategies get
-the same data, start, order and learning rate. "predicted" is `evener simulate` on what `evener profile` measured: the
-step times divided by the quota, the wires as links, the coordinator's wire as that of the server.
+Four workers get 0.4 of a core each (cgroup v1), one of them 1/2, 1/4 or 1/8 of that; what is left of two cores is the
+coordinator's. Each has a namespace of its own with a wire of --mbit to a switch, and so have the coordinator and each
+server (needs root, ip and tc). All strategies get the same data, start, order and learning rate. "predicted" is
+`evener simulate` on what `evener profile` and `bench/transport` measured: step times divided by the quota, the wires as
+links, slower by the work that messages are for a node with so much of a core, the coordinator's likewise.
 """
 import argparse
 import json
@@ -25,7 +26,7 @@ EVENER = Path(__file__).resolve().parents[1] / "build/release/evener"
 CPU = Path("/sys/fs/cgroup/cpu")
 PERIOD = 20_000  # of a quota, microseconds
 WORKERS = 4
-SHARE = 0.5  # of a core, for a worker that is no straggler
+SHARE = 0.4  # of a core, for a worker that is no straggler, and for the coordinator
 PROFILES = {"equal": 1, "1/2": 0.5, "1/4": 0.25, "1/8": 0.125}
 
 
@@ -150,13 +151,23 @@ def run(args, strategy, straggler, seed, folder):
     return curve_of(folder)
 
 
+def messages_a_core(args):
+    """GB a second that a core sends or takes."""
+    said = sh(args.evener.parent / "bench/transport").stdout
+    return float(re.search(r"ours\s+(\d+)", said).group(1)) / 1e3
+
+
 def cluster_file(args, profile, straggler, path):
     """What the simulation is told: the measured device, slower by its quota, on its wire."""
-    bytes_a_second = args.mbit * 1e6 / 8 * 0.96 / 1e9  # what TCP gets of it
-    text = f"servers = {max(1, args.servers)}\nserver-bandwidth-gb-s = {bytes_a_second}\n"
+
+    def link(share):
+        wire = args.mbit * 1e6 / 8 * 0.96 / 1e9  # what TCP gets of it
+        return 1 / (1 / wire + 1 / (args.messages * share))
+
+    text = f"servers = {max(1, args.servers)}\nserver-bandwidth-gb-s = {link(SHARE / max(1, args.servers))}\n"
     for i in range(WORKERS):
         share = SHARE * (straggler if i == WORKERS - 1 else 1)
-        text += f'[[device]]\nname = "node {i}"\nlatency-us = 200\nbandwidth-gb-s = {bytes_a_second}\n'
+        text += f'[[device]]\nname = "node {i}"\nlatency-us = 200\nbandwidth-gb-s = {link(share)}\n'
         for key in ("fixed-ms", "per-row-us", "per-nonzero-ns"):
             text += f"{key} = {profile.get(key, 0) / share}\n"
     Path(path).write_text(text)
@@ -194,11 +205,13 @@ def main():
     parser.add_argument("--share", type=float, default=0.97, help="of the best P@1 of the slowest to get there: the target")
     parser.add_argument("--timeout", type=float, default=300, help="of one run")
     parser.add_argument("--evener", type=Path, default=EVENER)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that networks and quotas are removed
     own, _, given = " ".join(sys.argv[1:]).partition(" -- ")
     args = parser.parse_args(own.split())
     args.options = given.split()
     args.data = str(Path(args.data).resolve())
     network = [option for option in args.options if not re.match(r"--(strategy|seed|epochs)", option)]
+    args.messages = messages_a_core(args)
     profile = json.loads(sh(args.evener, "profile", "cpu:1", args.data, "--json", *network).stdout)["device"]
     print(f"| wires | straggler | strategy | s an epoch | predicted | off by | s to the target | final P@1 | waiting | staleness | MB |\n"
           f"|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
