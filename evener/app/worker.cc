@@ -74,6 +74,7 @@ void run(const Wish& wish, Shell& shell) {
   surroundings.memory_limit = wish.memory_limit;
   surroundings.cache_directory = environment.cache_directory;
   surroundings.opening.cache_directory = environment.cache_directory;
+  check_devices(surroundings);
   catch_signals("evener: leaving the run; once more ends at once\n");
   const int signal = run_worker(options, [&](const Job& job, int place) {
     return make_node_work(job, place, surroundings, print_warning);

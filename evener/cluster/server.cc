@@ -1,9 +1,7 @@
 #include "evener/cluster/server.h"
 
-#include <chrono>
 #include <deque>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +9,7 @@
 #include "evener/cluster/desk.h"
 #include "evener/cluster/inbox.h"
 #include "evener/cluster/pulse.h"
+#include "evener/cluster/visits.h"
 
 namespace evener {
 
@@ -125,23 +124,22 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  enum class End { over, lost, signal };
   /// `why` tells of a loss.
-  End run(std::string& why) {
+  VisitEnd run(std::string& why) {
     for (;;) {
       const auto mail = mail_.get_within(kLook);
-      if (options_.interrupted && options_.interrupted() != 0) return End::signal;
+      if (options_.interrupted && options_.interrupted() != 0) return VisitEnd::signal;
       if (!mail) {
         if (heard_.elapsed() < evict_) continue;
         why = fmt::format("no sign of life for {:.0f} s", heard_.elapsed());
-        return End::lost;
+        return VisitEnd::lost;
       }
       if (const std::string* end = mail->end()) {
         why = *end;
-        return End::lost;
+        return VisitEnd::lost;
       }
       heard_ = {};
-      if (!take(mail->message())) return End::over;
+      if (!take(mail->message())) return VisitEnd::over;
     }
   }
   bool useful() const { return kept_ != nullptr; }
@@ -275,28 +273,13 @@ int run_server(const ServerOptions& options) {
   const std::string address = options.address.empty()
                                   ? fmt::format("{}:{}", host_of(options.listen), listener->port())
                                   : options.address;
-  Stopwatch since_contact;
-  for (bool told = false;;) {
-    std::string why;
-    {
-      Service service(options, address, hall);
-      const Service::End end = service.run(why);
-      if (end == Service::End::over) return 0;
-      if (end == Service::End::signal) return options.interrupted();
-      if (service.useful()) {
-        since_contact = {};
-        told = false;
-      }
-    }
-    if (since_contact.elapsed() > options.patience) {
-      throw Error(fmt::format("{}: no coordinator for {:g} s: {}", options.coordinator,
-                              options.patience, why));
-    }
-    if (!told) options.say(fmt::format("{}: {}; trying again", options.coordinator, why));
-    told = true;
-    std::this_thread::sleep_for(std::chrono::duration<Seconds>(kPause));
-    if (options.interrupted && options.interrupted() != 0) return options.interrupted();
-  }
+  return visit_until_over({options.coordinator, options.patience, options.interrupted, options.say},
+                          [&](std::string& why, bool& useful) {
+                            Service service(options, address, hall);
+                            const VisitEnd end = service.run(why);
+                            useful = service.useful();
+                            return end;
+                          });
 }
 
 }  // namespace evener

@@ -10,6 +10,7 @@
 #include "evener/cluster/inbox.h"
 #include "evener/cluster/pulse.h"
 #include "evener/cluster/source.h"
+#include "evener/cluster/visits.h"
 
 namespace evener {
 
@@ -45,37 +46,36 @@ class Visit {
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
 
-  enum class End { over, lost, signal };
   /// `why` tells of a loss.
-  End run(std::string& why) {
+  VisitEnd run(std::string& why) {
     for (;;) {
       const auto mail = mail_.get_within(kLook);
       if (options_.interrupted && options_.interrupted() != 0) {
         say_farewell();
-        return End::signal;
+        return VisitEnd::signal;
       }
       if (!server_gone_.empty() && since_gone_.elapsed() > kFarewell) {
         why = server_gone_;
-        return End::lost;
+        return VisitEnd::lost;
       }
       if (!mail) {
         const Seconds silence = heard_.elapsed();
         if (silence < (welcomed_ ? evict_ : kAnswer)) continue;
         why = fmt::format("no sign of life for {:.0f} s", silence);
-        return End::lost;
+        return VisitEnd::lost;
       }
       if (const std::string* end = mail->end()) {
         why = *end;
-        if (mail->from == 0) return End::lost;
+        if (mail->from == 0) return VisitEnd::lost;
         if (server_gone_.empty()) since_gone_ = {};
         server_gone_ = fmt::format("server {}: {}", mail->from - 1, *end);
         continue;
       }
       if (mail->from == 0) heard_ = {};
-      if (!take(mail->from, mail->message())) return End::over;
+      if (!take(mail->from, mail->message())) return VisitEnd::over;
       if (!put_off_.empty()) {
         why = put_off_;
-        return End::lost;
+        return VisitEnd::lost;
       }
     }
   }
@@ -238,49 +238,15 @@ class Visit {
 
 }  // namespace
 
-std::string with_hint(const std::string& why) {
-  const auto has = [&](const char* text) { return why.find(text) != std::string::npos; };
-  if (has("Peer name") || has("not in peer certificate")) {
-    return why + " (make certificates for that name: evener certs --hosts)";
-  }
-  if (has("Ssl handshake") || has("SSL") || has("asn1") || has("certificate")) {
-    return why + " (are the certificates of --tls of one authority on both sides?)";
-  }
-  if (has("Socket closed") || has("Connection reset")) {
-    return why + " (does one side use --tls and the other not?)";
-  }
-  return why;
-}
-
 int run_worker(const WorkerOptions& options, const MakeNodeWork& make) {
   Memory memory;
-  Stopwatch since_contact;
-  for (bool told = false;;) {
-    std::string why;
-    Visit visit(options, make, memory);
-    switch (visit.run(why)) {
-      case Visit::End::over:
-        return 0;
-      case Visit::End::signal:
-        return options.interrupted();
-      case Visit::End::lost:
-        break;
-    }
-    if (visit.welcomed()) {
-      since_contact = {};
-      told = false;
-    }
-    if (since_contact.elapsed() > options.patience) {
-      throw Error(fmt::format("{}: no coordinator for {:g} s: {}", options.coordinator,
-                              options.patience, with_hint(why)));
-    }
-    if (!told) {
-      options.say(fmt::format("{}: {}; trying again", options.coordinator, with_hint(why)));
-    }
-    told = true;
-    std::this_thread::sleep_for(std::chrono::duration<Seconds>(kPause));
-    if (options.interrupted && options.interrupted() != 0) return options.interrupted();
-  }
+  return visit_until_over({options.coordinator, options.patience, options.interrupted, options.say},
+                          [&](std::string& why, bool& useful) {
+                            Visit visit(options, make, memory);
+                            const VisitEnd end = visit.run(why);
+                            useful = visit.welcomed();
+                            return end;
+                          });
 }
 
 std::string ask_status(const std::string& coordinator, const Tls& tls, const std::string& token) {

@@ -41,9 +41,6 @@ using MakeNodeWork = std::function<NodeWork(const Job& job, int place)>;
 /// refuses this node, or is not found for as long as patience lasts.
 int run_worker(const WorkerOptions& options, const MakeNodeWork& make);
 
-/// Why a connection failed, with what to look at where that is known.
-std::string with_hint(const std::string& why);
-
 /// What the coordinator answers to `evener status`: JSON. Error where nobody answers.
 std::string ask_status(const std::string& coordinator, const Tls& tls, const std::string& token);
 

@@ -77,6 +77,13 @@ NodeDevices replica_on(const NodeSurroundings& surroundings, const Job& job, con
 
 }  // namespace
 
+void check_devices(const NodeSurroundings& surroundings) {
+  TrainOptions options;
+  options.devices = surroundings.devices;
+  options.memory_limit = surroundings.memory_limit;
+  open_devices(options, surroundings.opening);
+}
+
 NodeWork make_node_work(const Job& job, int place, const NodeSurroundings& surroundings,
                         const Warn& warn) {
   TrainOptions options;

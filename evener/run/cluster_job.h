@@ -24,6 +24,9 @@ struct NodeSurroundings {
   DeviceSurroundings opening;
 };
 
+/// UsageError or DeviceError where they name no devices of this machine: before anybody is asked.
+void check_devices(const NodeSurroundings& surroundings);
+
 /// Opens the data and the devices and makes a replica there: of several devices one that trains by
 /// the node's own strategy. UsageError where that cannot be.
 NodeWork make_node_work(const Job& job, int place, const NodeSurroundings& surroundings,

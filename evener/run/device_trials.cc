@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -126,7 +127,7 @@ class DeviceTrials {
     const int vectors = 1 + state_vectors(setup_.training.optimizer);
     const Seconds cold = static_cast<double>(parameters_.size() * sizeof(float)) * vectors / kTouch;
     if (first * cold < static_cast<double>(small.batch)) return first;
-    return std::max(first, try_out(small, {who}, "sequential", kWarmUp, 1).rate);
+    return std::max(first, try_out(small, {who}, "sequential", 1, 1).rate);
   }
   double rate_alone(std::size_t who) {
     alone_[who] = try_out({who}, "sequential").rate;
@@ -140,7 +141,15 @@ class DeviceTrials {
   Outcome try_out(const EngineSetup& setup, const std::vector<std::size_t>& who,
                   const std::string& strategy, std::size_t untimed, std::size_t timed) {
     Outcome outcome;
-    Engine engine(with_only(setup, who, strategy));
+    std::optional<Engine> made;
+    try {
+      made.emplace(with_only(setup, who, strategy));
+    } catch (const DeviceError& error) {  // it has not the memory for this
+      outcome.speeds.assign(who.size(), 0);
+      choice_.notes.push_back(fmt::format("{}: left out: {}", names(who), error.what()));
+      return outcome;
+    }
+    Engine& engine = *made;
     FloatBuffer parameters(parameters_.size());
     std::copy_n(parameters_.data(), parameters_.size(), parameters.data());
     engine.models().give(0, std::move(parameters));

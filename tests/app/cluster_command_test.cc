@@ -35,6 +35,7 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "cluster"));
   expect_error({"worker"}, 2, "--coordinator is missing");
   expect_error({"worker", "--coordinator", "here"}, 2, "--coordinator here");
+  expect_error({"worker", "--coordinator", "127.0.0.1:1", "--devices", "gpu"}, 2, "gpu");
   expect_error({"server"}, 2, "--coordinator is missing");
   expect_error({"server", "--coordinator", "a:1", "--listen", "0.0.0.0:0"}, 2, "--insecure");
   expect_error({"server", "--coordinator", "a:1", "--address", "b"}, 2, "--address b");

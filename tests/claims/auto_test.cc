@@ -50,8 +50,8 @@ Curve curve_of(const std::vector<DeviceModel>& devices, std::uint64_t seed) {
   return curve;
 }
 
-/// What finding out may cost, once: about twenty batches of the first device.
-constexpr double kTrials = 20 * (0.2e-3 + 256 * 60e-6);
+/// What finding out may cost, once: about 24 batches of the first device.
+constexpr double kTrials = 24 * (0.2e-3 + 256 * 60e-6);
 
 DeviceModel cores(double speed) {
   return card(speed, 60e-6);

@@ -4,9 +4,16 @@
 
 namespace evener {
 
+namespace {
+constexpr const char* kShared = EVENER_SOURCE_DIR "/../shared/data/";
+}
+
+bool has_claim_data(const std::string& train) {
+  return std::filesystem::exists(kShared + train);
+}
+
 ClaimData claim_data(const std::string& train, const std::string& test) {
-  const std::string shared = EVENER_SOURCE_DIR "/../shared/data/";
-  if (std::filesystem::exists(shared + train)) return {shared + train, shared + test};
+  if (has_claim_data(train)) return {kShared + train, kShared + test};
   const std::string own = testing::TempDir() + "evener-claims-debian-tags";
   if (!std::filesystem::exists(own + "/train.txt")) {
     const std::string command = EVENER_COMMAND " dataset debian-tags -o '" + own + "' >/dev/null";

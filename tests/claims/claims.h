@@ -16,6 +16,9 @@ struct ClaimData {
   std::string train, test;
 };
 ClaimData claim_data(const std::string& train, const std::string& test);
+/// Whether that is the file asked for: what is claimed of times to a target on one set need not
+/// hold on another.
+bool has_claim_data(const std::string& train);
 
 inline DeviceModel card(double speed, double per_row = 20e-6) {
   DeviceModel device;

@@ -54,6 +54,7 @@ double target_loss(const Comparison& cpu) {
 // are narrow and the learning rate grows with the batch; plain hogbatch is ahead of the accelerator
 // and about level with the CPU, whose small steps do nearly all of its learning.
 TEST(Hogbatch, ThePairAgainstEitherAlone) {
+  if (!has_claim_data("bibtex/train.txt.xz")) GTEST_SKIP() << "the set it is about is not here";
   Claim cpu_alone = claim({"hogwild"}, {cpu_of_16_threads()}, 4);
   cpu_alone.options.evaluations_per_epoch = 10;  // about as often in time as the others
   const double target = target_loss(cpu_alone.run());
