@@ -60,7 +60,7 @@ void train_on_nodes(TrainOptions options, int count, int servers, Shell& shell) 
   const int threads = std::max(1, cpu::available_cores() / count);
   const std::string address = fmt::format("127.0.0.1:{}", context.nodes->port());
   std::vector<std::vector<std::string>> arguments;
-  arguments.reserve(static_cast<std::size_t>(count + servers));
+  arguments.reserve(static_cast<std::size_t>(count) + static_cast<std::size_t>(servers));
   for (int i = 0; i < servers; ++i) {
     arguments.push_back(
         {"server", "--coordinator", address, "--threads", "1", "--wait-seconds", "10", "--quiet"});
