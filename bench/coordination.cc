@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/places.h"
+
 #include "evener/core/team.h"
 #include "evener/core/time.h"
 #include "evener/data/read.h"

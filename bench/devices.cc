@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/device/operations.h"
+#include "tests/places.h"
 #include <benchmark/benchmark.h>
 
 #include "evener/data/batches.h"

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/places.h"
 #include <fmt/format.h>
 
 #include "evener/core/file.h"

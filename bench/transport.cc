@@ -62,12 +62,14 @@ class Ours {
  public:
   Ours(std::size_t floats, const std::string& certs)
       : format_(network_of_size(floats), {}), values_(format_.shard().size(), 1.0F) {
-    listener_ = listen(
-        "127.0.0.1:0", read_tls(certs, "coordinator"), [this](std::shared_ptr<Channel> channel) {
-          return std::make_shared<Receiver>(format_, [this, channel] { send(*channel); });
-        });
-    channel_ = connect(fmt::format("127.0.0.1:{}", listener_->port()), read_tls(certs, "worker"),
-                       std::make_shared<Receiver>(format_, [this] { done_.put(0); }));
+    listener_ =
+        make_grpc_transport(read_tls(certs, "coordinator"))
+            ->listen("127.0.0.1:0", [this](std::shared_ptr<Channel> channel) {
+              return std::make_shared<Receiver>(format_, [this, channel] { send(*channel); });
+            });
+    channel_ = make_grpc_transport(read_tls(certs, "worker"))
+                   ->connect(listener_->address(),
+                             std::make_shared<Receiver>(format_, [this] { done_.put(0); }));
   }
   Seconds there_and_back() {
     const Stopwatch watch;

@@ -23,9 +23,12 @@ endif()
 
 find_program(EVENER_CCACHE ccache)
 if(EVENER_CCACHE)
-  # Precompiled headers (the tests' frameworks) are cached only with this leniency.
+  # Precompiled headers (the tests' frameworks) are cached only with this leniency. Paths below the
+  # project count as relative, so that one clone uses what another has compiled.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${EVENER_CCACHE})
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${EVENER_CCACHE})
+  add_compile_options("$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 find_program(EVENER_MOLD mold)
 if(EVENER_MOLD)

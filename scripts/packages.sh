@@ -11,7 +11,7 @@ build_packages=(
 test_packages=(
   librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev pocl-opencl-icd libclblast-dev
   clang-format clang-tidy clang-19 libclang-rt-19-dev python3-venv
-  iproute2 iptables
+  iproute2 iptables libopenmpi-dev openmpi-bin libmpich-dev mpich
 )
 
 # missing_packages NAME... : those that are not installed. Reads dpkg's own database, no network.

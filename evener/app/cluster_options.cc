@@ -12,7 +12,13 @@ void add_seconds(CLI::App& command, const std::string& name, double& value,
                  const std::string& help) {
   command.add_option("--" + name, value, fmt::format("{} [{:g}]", help, value))
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            double number = 0;
+            const bool good = CLI::detail::lexical_cast(text, number) && number > 0;
+            return good ? std::string() : text + ": must be a number of seconds above 0";
+          },
+          ""));
 }
 
 }  // namespace

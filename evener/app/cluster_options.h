@@ -10,6 +10,7 @@
 namespace evener {
 
 inline constexpr int kMostServers = 256;
+inline constexpr int kMostPeers = 65535;  // and places of workers
 
 struct ClusterWish {
   std::string tls, token;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "evener/app/commands.h"
+#include "evener/app/local_nodes.h"
 #include "evener/app/output.h"
 #include "evener/app/signals.h"
 #include "evener/app/train_options.h"
@@ -26,7 +27,8 @@ constexpr const char* kExamples =
     "  evener compare data/ --strategies sync,adaptive-sgd --devices cpu:1,cpu:1 \\\n"
     "      --emulate 1=x0.25\n"
     "  evener compare data/ --strategies sync,elastic:period=5,adaptive-sgd:gamma=0 \\\n"
-    "      --virtual cluster.toml --target p@1=0.7 --tune lr -o comparison\n\n"
+    "      --virtual cluster.toml --target p@1=0.7 --tune lr -o comparison\n"
+    "  evener compare data/ --strategies bsp,dasp --nodes 4 --emulate node3=x0.25\n\n"
     "Every strategy gets the same data in the same order, the same start and as many\n"
     "epochs. Options of train hold for all of them.";
 
@@ -49,10 +51,11 @@ constexpr std::uint32_t kMostRuns = 1000;
 
 struct Wish {
   GivenOptions given;
-  std::string strategies = "sync,elastic,sma,adaptive-sgd";
+  std::string strategies;
   std::string target, cluster, tune;
   std::string grid = "0.3,1,3";
   std::uint32_t seeds = 5, evaluations = 1;
+  int nodes = 0;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -89,7 +92,8 @@ CLI::Validator up_to(std::uint32_t most) {
 
 CompareOptions compare_options(const Wish& wish) {
   CompareOptions options;
-  options.strategies = split(wish.strategies);
+  const char* usual = wish.nodes > 0 ? "bsp,asp,ssp,dssp,dasp" : "sync,elastic,sma,adaptive-sgd";
+  options.strategies = split(wish.strategies.empty() ? usual : wish.strategies);
   if (options.strategies.empty()) throw UsageError("--strategies: names none");
   options.seeds = wish.seeds;
   options.evaluations_per_epoch = wish.evaluations;
@@ -128,10 +132,27 @@ void write_results(const Comparison& comparison, const std::string& folder) {
   write("report.html", comparison_html(comparison));
 }
 
+/// Every run gets a coordinator and so many worker processes on this machine.
+void compare_on_nodes(const Wish& wish, TrainOptions& train, CompareOptions& options) {
+  if (train.devices != "auto") {
+    throw UsageError("--devices: with --nodes each node is a share of this machine's cores");
+  }
+  const LocalCluster cluster{wish.nodes, 0, node_speeds(train.emulate, wish.nodes)};
+  train.emulate.clear();
+  train.devices = "cpu";  // that evaluates
+  for (std::size_t i = 0; i < static_cast<std::size_t>(wish.nodes); ++i) {
+    const double speed = cluster.speeds.empty() ? 1 : cluster.speeds[i];
+    options.nodes.push_back(
+        fmt::format("node {}{}", i, speed < 1 ? fmt::format(" (emulated x{:g})", speed) : ""));
+  }
+  options.start_cluster = [cluster] { return start_local_cluster(cluster); };
+}
+
 void run(const Wish& wish, Shell& shell) {
-  const CompareOptions options = compare_options(wish);
+  CompareOptions options = compare_options(wish);
   RunContext context;
   if (!wish.cluster.empty()) {
+    if (wish.nodes > 0) throw UsageError("--virtual and --nodes: choose one");
     for (const char* name : {"devices", "emulate", "memory-limit"}) {
       if (wish.given.texts.count(name) > 0) {
         throw UsageError(std::string("--") + name +
@@ -140,7 +161,8 @@ void run(const Wish& wish, Shell& shell) {
     }
     context.virtual_time = read_cluster(wish.cluster);
   }
-  const TrainOptions train = resolve_options(wish.given.texts, wish.given.config);
+  TrainOptions train = resolve_options(wish.given.texts, wish.given.config);
+  if (wish.nodes > 0) compare_on_nodes(wish, train, options);
   if (!train.resume.empty()) throw UsageError("--resume: a comparison cannot be resumed");
   const std::string folder = train.output.empty() ? "comparison" : train.output;
   if (std::filesystem::exists(folder + "/comparison.json")) {
@@ -186,9 +208,8 @@ void add_compare(CLI::App& app, Shell& shell) {
   command
       ->add_option("--strategies", wish->strategies,
                    "names, each with :option=value parts; auto: what train chooses "
-                   "(sync,elastic,sma,adaptive-sgd)")
+                   "(sync,elastic,sma,adaptive-sgd; with --nodes bsp,asp,ssp,dssp,dasp)")
       ->type_name("A,B,...")
-      ->capture_default_str()
       ->group(group);
   command
       ->add_option(
@@ -199,6 +220,12 @@ void add_compare(CLI::App& app, Shell& shell) {
       ->group(group);
   command->add_option("--virtual", wish->cluster, "in virtual time, on the devices of this file")
       ->type_name("FILE")
+      ->group(group);
+  command
+      ->add_option("--nodes", wish->nodes,
+                   "on so many worker processes on this machine, as of a cluster [0]")
+      ->type_name("N")
+      ->check(CLI::Range(0, kMostLocalNodes))
       ->group(group);
   command->add_option("--seeds", wish->seeds, "runs of each strategy, 1 .. 1000 (5)")
       ->type_name("N")

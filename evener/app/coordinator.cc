@@ -54,8 +54,9 @@ void run(const Wish& wish, Shell& shell) {
                    : !placement.master.empty() ? placement.master
                                                : "127.0.0.1:7070";
   check_address("--listen", options.listen);
-  options.tls = read_tls(wish.cluster.tls, "coordinator");
-  check_listening(options.listen, options.tls, wish.insecure);
+  const Tls tls = read_tls(wish.cluster.tls, "coordinator");
+  check_listening(options.listen, tls, wish.insecure);
+  options.transport = make_grpc_transport(tls);
   options.token = wish.cluster.token.empty() ? shell.environment.token : wish.cluster.token;
   options.patience = wish.cluster.wait_seconds;
   options.heartbeats = wish.cluster.heartbeats;
@@ -68,6 +69,10 @@ void run(const Wish& wish, Shell& shell) {
   context.nodes = make_nodes(options);
   std::string again = fmt::format("evener coordinator --workers {}", workers_text(options));
   if (options.servers > 0) again += fmt::format(" --servers {}", options.servers);
+  if (!wish.listen.empty()) again += " --listen " + wish.listen;
+  if (!wish.cluster.tls.empty()) again += " --tls " + wish.cluster.tls;
+  if (wish.insecure) again += " --insecure";
+  if (!wish.cluster.token.empty()) again += " --token ...";
   train_and_print(train, context, again + " --resume", shell);
 }
 

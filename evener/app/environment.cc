@@ -49,6 +49,12 @@ Environment::Placement placement() {
   return here;
 }
 
+std::string mpi_family() {
+  if (!variable("OMPI_COMM_WORLD_SIZE").empty()) return "openmpi";
+  if (!variable("PMI_SIZE").empty()) return "mpich";
+  return variable("PMIX_RANK").empty() ? "" : "openmpi";
+}
+
 }  // namespace
 
 std::vector<std::string> environment_with(const std::string& name, const std::string& value) {
@@ -75,6 +81,7 @@ Environment read_environment() {
   environment.display.redraw = variable("TERM") != "dumb";
   environment.token = variable("EVENER_TOKEN");
   environment.placement = placement();
+  environment.mpi = mpi_family();
   return environment;
 }
 

@@ -22,6 +22,9 @@ struct Environment {
     int processes = 0;   // 0: not said
     std::string master;  // HOST:PORT; empty: not said
   } placement;
+  /// Of whose MPI the launcher was that started this process (mpi/load.h): openmpi where there are
+  /// OMPI_COMM_WORLD_SIZE or PMIX_RANK, mpich with PMI_SIZE; empty: nobody's.
+  std::string mpi;
 };
 
 Environment read_environment();

@@ -1,10 +1,12 @@
 #include "evener/app/local_nodes.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <system_error>
 #include <thread>
@@ -16,7 +18,10 @@
 #include <unistd.h>
 
 #include "evener/app/environment.h"
+#include "evener/app/signals.h"
 #include "evener/core/error.h"
+#include "evener/device/cpu/cpu_device.h"
+#include "evener/run/devices.h"
 
 namespace evener {
 
@@ -87,9 +92,60 @@ void end_with_parent() {
   if (std::to_string(getppid()) != parent) throw Error("whoever started this process has gone");
 }
 
+namespace {
+
+/// For one run: enough that nobody guesses it.
 std::string random_token() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+std::vector<std::vector<std::string>> commands(const LocalCluster& cluster,
+                                               const std::string& address) {
+  const int threads = std::max(1, cpu::available_cores() / cluster.nodes);
+  std::vector<std::vector<std::string>> commands;
+  commands.reserve(static_cast<std::size_t>(cluster.servers) +
+                   static_cast<std::size_t>(cluster.nodes));
+  for (int i = 0; i < cluster.servers; ++i) {
+    commands.push_back(
+        {"server", "--coordinator", address, "--threads", "1", "--wait-seconds", "10", "--quiet"});
+  }
+  for (int i = 0; i < cluster.nodes; ++i) {
+    commands.push_back({"worker", "--coordinator", address, "--rank", std::to_string(i),
+                        "--devices", fmt::format("cpu:{}", threads), "--wait-seconds", "10",
+                        "--quiet"});
+    const double speed = cluster.speeds.empty() ? 1 : cluster.speeds[static_cast<std::size_t>(i)];
+    if (speed < 1) {
+      commands.back().insert(commands.back().end(), {"--emulate", fmt::format("x{:g}", speed)});
+    }
+  }
+  return commands;
+}
+
+/// The coordinator goes first, which tells the others that it is over.
+struct Held {
+  std::optional<LocalNodes> processes;
+  std::unique_ptr<Nodes> nodes;
+};
+
+}  // namespace
+
+std::shared_ptr<Nodes> start_local_cluster(const LocalCluster& cluster) {
+  NodesOptions options;
+  options.least = options.most = cluster.nodes;
+  options.servers = cluster.servers;
+  options.token = random_token();
+  options.interrupted = caught_signal;
+  auto held = std::make_shared<Held>();
+  held->nodes = make_nodes(options);
+  held->processes.emplace(commands(cluster, held->nodes->address()), options.token);
+  return {held, held->nodes.get()};
+}
+
+std::vector<double> node_speeds(const std::string& emulate, int nodes) {
+  std::vector<std::string> names(static_cast<std::size_t>(nodes));
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = fmt::format("node{}", i);
+  return parse_emulation(emulate, names);
 }
 
 }  // namespace evener

@@ -1,10 +1,13 @@
-// Workers and servers on this machine, for `evener train --nodes`.
+// Workers and servers on this machine, for --nodes of `evener train` and `evener compare`.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
+
+#include "evener/cluster/nodes.h"
 
 namespace evener {
 
@@ -22,10 +25,20 @@ class LocalNodes {
   std::vector<pid_t> processes_;
 };
 
+inline constexpr int kMostLocalNodes = 256;
+
+struct LocalCluster {
+  int nodes = 1, servers = 0;
+  std::vector<double> speeds;  // emulated, of each node; empty: none
+};
+/// A coordinator with its workers, which share this machine's cores, and servers. They end when
+/// nobody holds it any more.
+std::shared_ptr<Nodes> start_local_cluster(const LocalCluster& cluster);
+
+/// "node1=x0.25, 2=x0.5": the speeds of nodes, by number or name.
+std::vector<double> node_speeds(const std::string& emulate, int nodes);
+
 /// In a process that LocalNodes started: it ends when whoever started it does, however that ends.
 void end_with_parent();
-
-/// For one run: enough that nobody guesses it.
-std::string random_token();
 
 }  // namespace evener

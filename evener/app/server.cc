@@ -41,8 +41,9 @@ void run(const Wish& wish, Shell& shell) {
   check_address("--coordinator", options.coordinator);
   check_address("--listen", options.listen);
   if (!options.address.empty()) check_address("--address", options.address);
-  options.tls = read_tls(wish.cluster.tls, "server");
-  check_listening(options.listen, options.tls, wish.insecure);
+  const Tls tls = read_tls(wish.cluster.tls, "server");
+  check_listening(options.listen, tls, wish.insecure);
+  options.transport = make_grpc_transport(tls);
   options.token = wish.cluster.token.empty() ? environment.token : wish.cluster.token;
   options.patience = wish.cluster.wait_seconds;
   if (options.threads == 0) options.threads = cpu::available_cores();
@@ -53,8 +54,7 @@ void run(const Wish& wish, Shell& shell) {
     };
   }
   catch_signals("evener: leaving the run; once more ends at once\n");
-  const int signal = run_server(options);
-  if (signal != 0) shell.exit_code = 128 + signal;
+  shell.exit_code = run_server(options);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "evener/app/commands.h"
 #include "evener/app/output.h"
 #include "evener/cluster/worker.h"
+#include "evener/core/counted.h"
 #include "evener/run/cluster_options.h"
 
 namespace evener {
@@ -26,6 +27,10 @@ std::string status_text(const nlohmann::json& status) {
       "{}, epoch {} of {} ({:.0f} %), loss {:.4f}, {:.0f} rows/s\n", status.value("strategy", ""),
       status.value("epoch", 0), status.value("epochs", 0), 100 * status.value("epoch_share", 0.0),
       status.value("loss", 0.0), status.value("samples_per_second", 0.0));
+  if (status.contains("servers")) {
+    text += fmt::format("{} of {} there\n", status.value("servers_there", 0),
+                        counted(status.value("servers", std::size_t{0}), "server"));
+  }
   const bool nobody = status.value("workers_there", 1) == 0;
   if (nobody) text += "no worker is there now; what follows is how it was\n";
   text += fmt::format("{:<10}{:<10}{:>9}{:>10}{:>9}{:>11}{:>10}{:>10}\n", "node", "state", "pushes",
@@ -52,8 +57,9 @@ void add_status(CLI::App& app, Shell& shell) {
   command->callback([wish, &shell] {
     check_address("COORDINATOR", wish->coordinator);
     const std::string& token = wish->cluster.token;
-    const std::string text = ask_status(wish->coordinator, read_tls(wish->cluster.tls, "worker"),
-                                        token.empty() ? shell.environment.token : token);
+    const auto transport = make_grpc_transport(read_tls(wish->cluster.tls, "worker"));
+    const std::string text =
+        ask_status(*transport, wish->coordinator, token.empty() ? shell.environment.token : token);
     print(wish->json ? text + "\n" : status_text(nlohmann::json::parse(text)));
   });
 }

@@ -23,8 +23,11 @@ struct Wish {
 };
 
 nlohmann::ordered_json strategy_json(const Strategy& strategy) {
-  nlohmann::ordered_json row{
-      {"name", strategy.name}, {"line", strategy.line}, {"paper", strategy.paper}};
+  nlohmann::ordered_json row{{"name", strategy.name},
+                             {"line", strategy.line},
+                             {"paper", strategy.paper},
+                             {"of", is_for_nodes(strategy) ? "nodes" : "devices"},
+                             {"composes_with", names_of(!is_for_nodes(strategy))}};
   row["options"] = nlohmann::ordered_json::array();
   for (const auto& option : options_of(strategy)) {
     row["options"].push_back({{"name", option.name},

@@ -1,7 +1,6 @@
 // evener train
 #include "evener/run/train.h"
 
-#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -9,10 +8,10 @@
 #include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
 #include "evener/app/local_nodes.h"
-#include "evener/app/signals.h"
+#include "evener/app/train_mpi.h"
 #include "evener/app/train_options.h"
 #include "evener/app/train_result.h"
-#include "evener/device/cpu/cpu_device.h"
+#include "evener/run/cluster_options.h"
 
 namespace evener {
 
@@ -24,22 +23,63 @@ constexpr const char* kExamples =
     "  evener train train.txt --validation-share 0.1 --early-stop p@1 --hidden 256\n"
     "  evener train --config recipe.toml --learning-rate 0.002 --seed 2\n"
     "  evener train --resume runs/first --epochs 20\n"
-    "  evener train train.txt --nodes 4 --strategy dasp\n\n"
+    "  evener train train.txt --nodes 4 --strategy dasp\n"
+    "  evener train train.txt --peers node1:7070,node2:7070 --rank 0 --tls certs\n"
+    "  mpirun -n 4 evener train train.txt --transport mpi -o runs/ranks\n\n"
     "Ctrl-C (or SIGTERM) writes a checkpoint and ends the run; --resume goes on. A\n"
     "second one ends the run at once; what is left is the checkpoint before.";
-
-constexpr int kMostNodes = 256;
 
 struct Wish {
   GivenOptions given;
   int nodes = 0, servers = 0;
+  std::vector<std::string> peers;
+  int rank = -1;
+  std::string listen, device_strategy, transport = "grpc";
+  bool insecure = false;
+  ClusterWish cluster;
 };
 
-/// "node1=x0.25, 2=x0.5": the speeds of nodes, by number or name.
-std::vector<double> node_speeds(const std::string& emulate, int nodes) {
-  std::vector<std::string> names(static_cast<std::size_t>(nodes));
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = fmt::format("node{}", i);
-  return parse_emulation(emulate, names);
+/// One of several peers without a coordinator, each started like this with its own rank.
+void train_as_peer(const TrainOptions& options, const Wish& wish, Shell& shell) {
+  const Environment& environment = shell.environment;
+  GossipPeerOptions peers;
+  peers.addresses = wish.peers;
+  for (const auto& address : peers.addresses) check_address("--peers", address);
+  peers.self = wish.rank >= 0 ? wish.rank : environment.placement.rank;
+  if (peers.self < 0) throw UsageError("--rank is missing: which of --peers this one is, from 0");
+  if (peers.addresses.size() < 2) throw UsageError("--peers: name all of them, and at least two");
+  if (peers.self >= static_cast<int>(peers.addresses.size())) {
+    throw UsageError(fmt::format("--rank {}: there are {} --peers, counted from 0", peers.self,
+                                 peers.addresses.size()));
+  }
+  peers.listen =
+      wish.listen.empty() ? peers.addresses[static_cast<std::size_t>(peers.self)] : wish.listen;
+  check_address("--listen", peers.listen);
+  const Tls tls = read_tls(wish.cluster.tls, "server");
+  check_listening(peers.listen, tls, wish.insecure);
+  peers.transport = make_grpc_transport(tls);
+  peers.token = wish.cluster.token.empty() ? environment.token : wish.cluster.token;
+  peers.patience = wish.cluster.wait_seconds;
+  const std::string again = fmt::format("evener train --peers {} --rank {} --resume",
+                                        fmt::join(peers.addresses, ","), peers.self);
+  RunContext context;
+  context.peers = std::move(peers);
+  context.device_strategy = wish.device_strategy;
+  train_and_print(options, std::move(context), again, shell);
+}
+
+/// MPI's launcher says who takes part, and its library how they talk.
+void check_free_for_mpi(const Wish& wish) {
+  const std::pair<const char*, bool> others[] = {
+      {"--peers", !wish.peers.empty()},        {"--nodes", wish.nodes > 0},
+      {"--servers", wish.servers > 0},         {"--rank", wish.rank >= 0},
+      {"--listen", !wish.listen.empty()},      {"--tls", !wish.cluster.tls.empty()},
+      {"--token", !wish.cluster.token.empty()}};
+  for (const auto& [name, given] : others) {
+    if (!given) continue;
+    throw UsageError(fmt::format(
+        "{}: not with --transport mpi, whose launcher says who takes part and where", name));
+  }
 }
 
 /// A coordinator with its workers and servers, all on this machine.
@@ -48,42 +88,13 @@ void train_on_nodes(TrainOptions options, int count, int servers, Shell& shell) 
   if (options.devices != "auto" && (options.resume.empty() || options.devices != "cpu")) {
     throw UsageError("--devices: with --nodes each node is a share of this machine's cores");
   }
-  const auto speeds = node_speeds(options.emulate, count);
+  const LocalCluster cluster{count, servers, node_speeds(options.emulate, count)};
   options.emulate.clear();
-  NodesOptions nodes;
-  nodes.least = nodes.most = count;
-  nodes.servers = servers;
-  nodes.token = random_token();
-  nodes.interrupted = caught_signal;
   RunContext context;
-  context.nodes = make_nodes(nodes);
-  const int threads = std::max(1, cpu::available_cores() / count);
-  const std::string address = fmt::format("127.0.0.1:{}", context.nodes->port());
-  std::vector<std::vector<std::string>> arguments;
-  arguments.reserve(static_cast<std::size_t>(count) + static_cast<std::size_t>(servers));
-  for (int i = 0; i < servers; ++i) {
-    arguments.push_back(
-        {"server", "--coordinator", address, "--threads", "1", "--wait-seconds", "10", "--quiet"});
-  }
-  for (int i = 0; i < count; ++i) {
-    arguments.push_back({"worker", "--coordinator", address, "--rank", std::to_string(i),
-                         "--devices", fmt::format("cpu:{}", threads), "--wait-seconds", "10",
-                         "--quiet"});
-    const double speed = speeds.empty() ? 1 : speeds[static_cast<std::size_t>(i)];
-    if (speed < 1) {
-      arguments.back().insert(arguments.back().end(), {"--emulate", fmt::format("x{:g}", speed)});
-    }
-  }
-  const LocalNodes processes(arguments, nodes.token);
+  context.nodes = start_local_cluster(cluster);
   const std::string again = fmt::format("evener train --nodes {}{} --resume", count,
                                         servers > 0 ? fmt::format(" --servers {}", servers) : "");
-  try {
-    train_and_print(options, context, again, shell);
-  } catch (...) {
-    context.nodes.reset();  // tells them that it is over
-    throw;
-  }
-  context.nodes.reset();
+  train_and_print(options, std::move(context), again, shell);
 }
 
 }  // namespace
@@ -97,15 +108,58 @@ void add_train(CLI::App& app, Shell& shell) {
       ->add_option("--nodes", wish->nodes,
                    "so many worker processes on this machine, as a cluster [0]")
       ->type_name("N")
-      ->check(CLI::Range(0, kMostNodes));
+      ->check(CLI::Range(0, kMostLocalNodes));
   command
       ->add_option("--servers", wish->servers,
                    "of --nodes: so many processes keep the model, a part each; 0: this one [0]")
       ->type_name("K")
       ->check(CLI::Range(0, kMostServers));
+  command
+      ->add_option("--peers", wish->peers,
+                   "train as one of these gossiping processes, without a coordinator")
+      ->delimiter(',')
+      ->type_name("HOST:PORT");
+  command->add_option("--rank", wish->rank, "of --peers: which of them this one is [RANK]")
+      ->type_name("N")
+      ->check(CLI::Range(0, kMostPeers));
+  command->add_option("--listen", wish->listen, "of --peers: where it listens [its address]")
+      ->type_name("HOST:PORT");
+  command
+      ->add_option(
+          "--device-strategy", wish->device_strategy,
+          "of --peers and ranks of MPI: how several --devices of one train together: evener "
+          "strategies [auto]")
+      ->type_name("NAME");
+  command->add_flag("--insecure", wish->insecure,
+                    "of --peers: listen beyond this machine without TLS");
+  command
+      ->add_option("--transport", wish->transport,
+                   "mpi: train as one of the ranks that mpirun or srun has started; mpi:openmpi or "
+                   "mpi:mpich where that does not say which [grpc]")
+      ->type_name("NAME");
+  add_security(*command, wish->cluster);
+  add_patience(*command, wish->cluster, "the other --peers");
   command->callback([wish, &shell] {
-    const TrainOptions options = resolve_options(wish->given.texts, wish->given.config);
+    const std::string mpi = mpi_family_of(wish->transport, shell.environment);
+    const auto resolved = [&] { return resolve_options(wish->given.texts, wish->given.config); };
+    if (!mpi.empty()) {
+      check_free_for_mpi(*wish);
+      return train_by_mpi(mpi, resolved, wish->device_strategy, shell);
+    }
+    const TrainOptions options = resolved();
     if (wish->servers > 0 && wish->nodes == 0) throw UsageError("--servers is for --nodes");
+    if (!wish->peers.empty()) {
+      if (wish->nodes > 0) throw UsageError("--peers and --nodes: choose one");
+      return train_as_peer(options, *wish, shell);
+    }
+    for (const auto& [name, given] :
+         {std::pair{"--device-strategy", !wish->device_strategy.empty()},
+          {"--rank", wish->rank >= 0},
+          {"--listen", !wish->listen.empty()},
+          {"--tls", !wish->cluster.tls.empty()},
+          {"--token", !wish->cluster.token.empty()}}) {
+      if (given) throw UsageError(fmt::format("{} is for --peers", name));
+    }
     if (wish->nodes > 0) return train_on_nodes(options, wish->nodes, wish->servers, shell);
     train_and_print(options, {}, "evener train --resume", shell);
   });

@@ -36,6 +36,7 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
                                {"mean_staleness", worker.staleness},
                                {"bytes", worker.bytes},
                                {"rejected", worker.rejected},
+                               {"exchanges", worker.exchanges},
                                {"lost", worker.lost},
                                {"staleness_counts", worker.staleness_counts}});
   }
@@ -58,9 +59,12 @@ std::string worker_table(const TrainResult& result) {
   std::string text = fmt::format("{:<10}{}\n", "strategy", result.strategy);
   for (std::size_t i = 0; i < result.workers.size(); ++i) {
     const WorkerResult& worker = result.workers[i];
-    text += fmt::format("{:<10}{} {}: {}, {}, last batch {}, busy {:.0f} %", "device", i,
-                        worker.name, counted(worker.updates, "update"), counted(worker.rows, "row"),
-                        worker.batch, 100 * (worker.compute + worker.transfer));
+    text +=
+        fmt::format("{:<10}{} {}: {}, {}, last batch {}", "device", i, worker.name,
+                    counted(worker.updates, "update"), counted(worker.rows, "row"), worker.batch);
+    const double busy = worker.compute + worker.transfer;
+    // How busy other peers are only they know.
+    if (busy > 0 || worker.updates == 0) text += fmt::format(", busy {:.0f} %", 100 * busy);
     if (worker.transfer > 0.005) text += fmt::format(" (copying {:.0f} %)", 100 * worker.transfer);
     if (worker.staleness > 0) text += fmt::format(", staleness {:.1f}", worker.staleness);
     if (worker.bytes > 0) {
@@ -116,8 +120,7 @@ std::string result_text(const TrainResult& result) {
 
 }  // namespace
 
-void train_and_print(const TrainOptions& options, RunContext context,
-                     const std::string& resume_with, Shell& shell) {
+RunContext surrounded(RunContext context, const TrainOptions& options, const Shell& shell) {
   const Environment& environment = shell.environment;
   end_on_signals("evener: interrupted before training began; start again with the same command\n");
   context.cache_directory = environment.cache_directory;
@@ -128,7 +131,11 @@ void train_and_print(const TrainOptions& options, RunContext context,
     catch_signals("evener: stopping after a checkpoint; once more ends at once, without one\n");
   };
   context.interrupted = caught_signal;
-  const TrainResult result = train(options, context);
+  return context;
+}
+
+void print_result(const TrainResult& result, const TrainOptions& options,
+                  const std::string& resume_with, Shell& shell) {
   if (result.signal != 0) {
     std::fprintf(stderr, "evener: interrupted; go on with: %s %s\n", resume_with.c_str(),
                  result.directory.c_str());
@@ -137,6 +144,12 @@ void train_and_print(const TrainOptions& options, RunContext context,
   if (options.json) return print(result_json(result).dump() + "\n");
   print_text(result.was_complete ? complete_text(result, options, resume_with)
                                  : result_text(result));
+}
+
+void train_and_print(const TrainOptions& options, RunContext context,
+                     const std::string& resume_with, Shell& shell) {
+  context = surrounded(std::move(context), options, shell);
+  print_result(train(options, context), options, resume_with, shell);
 }
 
 }  // namespace evener

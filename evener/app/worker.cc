@@ -46,7 +46,7 @@ WorkerOptions worker_options(const Wish& wish, const Environment& environment) {
     throw UsageError("--coordinator is missing: its HOST:PORT (or MASTER_ADDR and MASTER_PORT)");
   }
   check_address("--coordinator", options.coordinator);
-  options.tls = read_tls(wish.cluster.tls, "worker");
+  options.transport = make_grpc_transport(read_tls(wish.cluster.tls, "worker"));
   options.token = wish.cluster.token.empty() ? environment.token : wish.cluster.token;
   options.name = own_name();
   options.rank = wish.rank >= 0 ? wish.rank : environment.placement.rank;
@@ -76,10 +76,9 @@ void run(const Wish& wish, Shell& shell) {
   surroundings.opening.cache_directory = environment.cache_directory;
   check_devices(surroundings);
   catch_signals("evener: leaving the run; once more ends at once\n");
-  const int signal = run_worker(options, [&](const Job& job, int place) {
+  shell.exit_code = run_worker(options, [&](const Job& job, int place) {
     return make_node_work(job, place, surroundings, print_warning);
   });
-  if (signal != 0) shell.exit_code = 128 + signal;
 }
 
 }  // namespace
@@ -106,7 +105,7 @@ void add_worker(CLI::App& app, Shell& shell) {
       ->type_name("xSHARE");
   command->add_option("--rank", wish->rank, "the place it would like to have [RANK]")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, kMostPeers));
   command->add_flag("--quiet", wish->quiet, "say nothing but errors");
   add_security(*command, wish->cluster);
   add_patience(*command, wish->cluster, "a coordinator that is not there");

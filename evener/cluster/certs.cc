@@ -122,6 +122,9 @@ std::string subjects_of(const std::vector<std::string>& hosts) {
 }  // namespace
 
 void make_certs(const CertsOptions& options) {
+  for (const auto& host : options.hosts) {
+    if (host.empty()) throw UsageError("--hosts: a name is empty");
+  }
   const std::string authority_path = options.folder + "/" + kAuthorityFile;
   if (fs::exists(authority_path)) {
     throw UsageError(options.folder + ": has an authority already; choose another folder");

@@ -12,12 +12,6 @@ namespace evener {
 
 static_assert(std::endian::native == std::endian::little, "numbers travel as they lie in memory");
 
-std::size_t Message::body_size() const {
-  std::size_t sum = 0;
-  for (const auto& piece : body) sum += piece.size();
-  return sum;
-}
-
 namespace {
 
 using Owner = std::shared_ptr<const void>;

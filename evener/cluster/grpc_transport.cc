@@ -1,8 +1,10 @@
 // Conversations over gRPC's callback interface: one stream each, one write at a time.
+#include <cerrno>
 #include <chrono>
 #include <deque>
 #include <future>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +13,9 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "evener/cluster/frame.h"
 #include "evener/cluster/transport.h"
@@ -22,6 +27,19 @@ namespace {
 
 constexpr const char* kMethod = "/evener.Cluster/Converse";
 constexpr int kFrameBytes = 4 << 20;  // of HTTP/2; the default of 16 KB costs most of the speed
+constexpr int kReadBytes = 256 << 10;
+
+/// How the library is tuned, at both ends: set(name, value). What is measured is in
+/// docs/results.md.
+template <class F>
+void for_settings(const Tls& tls, F set) {
+  set(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
+  set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kFrameBytes);
+  set(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
+  // Pings to find out what the window already is, which hold up the data; under TLS that is the
+  // slower part anyway, and they help a little.
+  if (!tls.on()) set(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+}
 
 /// What a channel asks of a stream; all with the channel's lock held.
 class Stream {
@@ -178,22 +196,42 @@ class Service final : public grpc::CallbackGenericService {
   Accept accept_;
 };
 
+/// The library says only that it could not: the system says why.
+std::string why_not(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int unknown = getaddrinfo(address.substr(0, colon).c_str(),
+                                  address.substr(colon + 1).c_str(), &hints, &found);
+  if (unknown != 0) return gai_strerror(unknown);
+  const int socket_there = socket(found->ai_family, found->ai_socktype, found->ai_protocol);
+  const bool bound = bind(socket_there, found->ai_addr, found->ai_addrlen) == 0;
+  const int problem = bound ? 0 : errno;
+  close(socket_there);
+  freeaddrinfo(found);
+  return bound ? "no reason is known" : std::generic_category().message(problem);
+}
+
 class GrpcListener final : public Listener {
  public:
   GrpcListener(const std::string& address, const Tls& tls, Accept accept)
-      : service_(std::move(accept)) {
+      : service_(std::move(accept)), host_(address.substr(0, address.rfind(':'))) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, credentials(tls), &port_);
     builder.RegisterCallbackGenericService(&service_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kFrameBytes);
+    for_settings(tls,
+                 [&](const char* name, int value) { builder.AddChannelArgument(name, value); });
     server_ = builder.BuildAndStart();
-    if (!server_ || port_ == 0) throw Error(address + ": cannot listen there");
+    if (!server_ || port_ == 0) {
+      throw Error(fmt::format("{}: cannot listen there: {}", address, why_not(address)));
+    }
   }
   ~GrpcListener() override { server_->Shutdown(std::chrono::system_clock::now()); }
-  int port() const override { return port_; }
+  std::string address() const override { return fmt::format("{}:{}", host_, port_); }
 
  private:
   static std::shared_ptr<grpc::ServerCredentials> credentials(const Tls& tls) {
@@ -206,6 +244,7 @@ class GrpcListener final : public Listener {
   }
 
   Service service_;
+  std::string host_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -249,8 +288,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   static std::shared_ptr<grpc::Channel> make_channel(const std::string& address, const Tls& tls) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a conversation, a connection
-    arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
-    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kFrameBytes);
+    for_settings(tls, [&](const char* name, int value) { arguments.SetInt(name, value); });
     arguments.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
     auto credentials = grpc::InsecureChannelCredentials();
     if (tls.on()) credentials = grpc::SslCredentials({tls.authority, tls.key, tls.certificate});
@@ -286,17 +324,25 @@ void silence_grpc() {
   gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
+class GrpcTransport final : public Transport {
+ public:
+  explicit GrpcTransport(Tls tls) : tls_(std::move(tls)) { silence_grpc(); }
+  std::unique_ptr<Listener> listen(const std::string& address, Accept accept) override {
+    return std::make_unique<GrpcListener>(address, tls_, std::move(accept));
+  }
+  std::shared_ptr<Channel> connect(const std::string& address,
+                                   std::shared_ptr<Handler> handler) override {
+    return std::make_shared<ClientChannel>(address, tls_, std::move(handler));
+  }
+
+ private:
+  Tls tls_;
+};
+
 }  // namespace
 
-std::unique_ptr<Listener> listen(const std::string& address, const Tls& tls, Accept accept) {
-  silence_grpc();
-  return std::make_unique<GrpcListener>(address, tls, std::move(accept));
-}
-
-std::shared_ptr<Channel> connect(const std::string& address, const Tls& tls,
-                                 std::shared_ptr<Handler> handler) {
-  silence_grpc();
-  return std::make_shared<ClientChannel>(address, tls, std::move(handler));
+std::shared_ptr<Transport> make_grpc_transport(const Tls& tls) {
+  return std::make_shared<GrpcTransport>(tls);
 }
 
 }  // namespace evener

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "evener/cluster/exchange.h"
+#include "evener/cluster/node_memories.h"
 #include "evener/runtime/models.h"
 
 namespace evener {
@@ -26,9 +27,10 @@ class NodeModel : public Models {
 
 /// It is kept here.
 std::unique_ptr<NodeModel> make_node_model(const ModelSetup& setup, std::size_t places,
-                                           const Compression& compression);
+                                           const Compression& compression, NodeMemories& memories);
 /// It is kept by these servers, which are all there and outlive it.
 std::unique_ptr<NodeModel> make_node_model(const ModelSetup& setup, std::size_t places,
-                                           const Compression& compression, Servers& servers);
+                                           const Compression& compression, NodeMemories& memories,
+                                           Servers& servers);
 
 }  // namespace evener

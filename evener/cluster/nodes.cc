@@ -14,6 +14,7 @@ namespace evener {
 Registry::Registry(const NodesOptions& options)
     : options_(options),
       there_(static_cast<std::size_t>(options.most), 0),
+      memories_(static_cast<std::size_t>(options.most)),
       heartbeats_(options.heartbeats),
       job_id_(std::random_device{}()) {
   for (int i = 0; i < options.most; ++i) places_.emplace_back(i);
@@ -21,7 +22,7 @@ Registry::Registry(const NodesOptions& options)
     const auto& limits = options.heartbeats;
     servers_ = std::make_unique<Servers>(options.servers, limits.beat, limits.evict);
   }
-  listener_ = listen(options.listen, options.tls, [this](std::shared_ptr<Channel> channel) {
+  listener_ = options.transport->listen(options.listen, [this](std::shared_ptr<Channel> channel) {
     auto session = std::make_shared<Session>(*this, std::move(channel));
     const std::lock_guard lock(mutex_);
     open_[session.get()] = session->shared_channel();
@@ -34,9 +35,11 @@ Registry::Registry(const NodesOptions& options)
 /// broken connection.
 Registry::~Registry() {
   wire::Head head;
-  head.mutable_farewell()->set_why("the run is over");
   {
     std::unique_lock lock(mutex_);
+    wire::Farewell& farewell = *head.mutable_farewell();
+    farewell.set_failed(!failure_.empty());
+    farewell.set_why(failure_.empty() ? "the run is over" : "the run has failed: " + failure_);
     closing_ = true;
     for (auto& [session, channel] : open_) channel->send(message_of(head));
     changed_.notify_all();
@@ -67,8 +70,8 @@ std::unique_ptr<Models> Registry::make_models(const ModelSetup& setup,
                                               const StrategyChoice& strategy) {
   await_servers();
   const Compression compression = compression_of(strategy);
-  auto model = servers_ ? make_node_model(setup, places_.size(), compression, *servers_)
-                        : make_node_model(setup, places_.size(), compression);
+  auto model = servers_ ? make_node_model(setup, places_.size(), compression, memories_, *servers_)
+                        : make_node_model(setup, places_.size(), compression, memories_);
   model_ = model.get();
   return model;
 }
@@ -77,9 +80,9 @@ std::unique_ptr<Stage> Registry::make_stage() {
   std::unique_lock lock(mutex_);
   if (joined() < options_.least) {
     options_.say(
-        fmt::format("waiting for {} (of {}) on port {}",
+        fmt::format("waiting for {} (of {}) at {}",
                     options_.least == 1 ? "a worker" : fmt::format("{} workers", options_.least),
-                    options_.most, listener_->port()));
+                    options_.most, listener_->address()));
   }
   for (const Seconds since = now(); joined() < options_.least;) {
     changed_.wait_for(lock, std::chrono::milliseconds(200));
@@ -100,7 +103,7 @@ void Registry::check_patience(Seconds since) const {
       fmt::format("{} of {} for {:g} s: start workers with `evener worker --coordinator "
                   "HOST:{}`, or wait longer with --wait-seconds",
                   joined() == 0 ? "no worker" : fmt::format("{} workers", joined()), options_.least,
-                  options_.patience, listener_->port()));
+                  options_.patience, port()));
 }
 
 void Registry::greet(const std::shared_ptr<Session>& session) {
@@ -194,7 +197,13 @@ void Registry::ready(Session& session, const wire::Ready& ready) {
                               job_->data.rows, job_->data.features, job_->data.labels));
   }
   at(session.place).joined = true;
+  memories_.join(session.place, session.shared_channel());
   put(Change{Change::Kind::joined, session.place, "", ready.most_rows()});
+}
+
+void Registry::recalled(Session& session, const wire::Memory& memory) {
+  if (session.place < 0) throw Error("it remembers without a place");
+  memories_.recalled(session.place, memory);
 }
 
 void Registry::push(Session& session, const wire::Push& push) {
@@ -213,6 +222,7 @@ void Registry::push(Session& session, const wire::Push& push) {
 void Registry::chunk(Session& session, const wire::Chunk& chunk, const Message& message) {
   if (session.server >= 0) return servers_->chunk(session.server, chunk, message);
   if (session.place < 0) throw Error("it pushes without a place");
+  if (memories_.chunk(session.place, chunk, message)) return;
   Place& place = at(session.place);
   try {
     if (auto arrival = place.take_chunk(chunk, message, now())) {
@@ -230,7 +240,12 @@ void Registry::answer_status(Session& session, const wire::StatusRequest& reques
   if (request.token() != options_.token) return refuse(session, "it does not know the token");
   wire::Head head;
   // What is told after each step is old when nobody is left to do one.
-  head.mutable_status()->set_json(fmt::format(R"({{"workers_there":{}{}{})", joined(),
+  std::string servers;
+  if (servers_) {
+    servers =
+        fmt::format(R"(,"servers_there":{},"servers":{})", servers_->joined(), options_.servers);
+  }
+  head.mutable_status()->set_json(fmt::format(R"({{"workers_there":{}{}{}{})", joined(), servers,
                                               status_ == "{}" ? "" : ",", status_.substr(1)));
   session.channel().send(message_of(head));
 }
@@ -257,6 +272,7 @@ void Registry::gone(Session& session, const std::string& why) {
   Place& place = at(session.place);
   auto task = place.abandon();
   heartbeats_.forget(session.place);
+  memories_.leave(session.place);
   const bool was_joined = std::exchange(place.joined, false);
   place.session = nullptr;
   place.channel.reset();
@@ -289,6 +305,7 @@ void Registry::start(Task task) {
   place.assign(task, now(), *model_);
   const std::shared_ptr<Channel> channel = place.channel;
   lock.unlock();
+  memories_.tell(task.worker, *channel);
   place.order(*channel);
 }
 

@@ -15,7 +15,7 @@ namespace evener {
 
 struct NodesOptions {
   std::string listen = "127.0.0.1:0";
-  Tls tls;
+  std::shared_ptr<Transport> transport = make_grpc_transport();
   std::string token;        // that nodes must know; empty: none
   int least = 1, most = 1;  // nodes: to begin, and places
   int servers = 0;          // that keep the model, a shard each; 0: it is kept here
@@ -28,11 +28,14 @@ struct NodesOptions {
 
 class Nodes : public Workforce {
  public:
-  virtual int port() const = 0;
+  /// Where nodes reach it.
+  virtual std::string address() const = 0;
   /// Nodes are welcome from now on. Before the engine is made.
   virtual void offer(Job job) = 0;
   /// Pushes that came twice, or for an order that is not the last one.
   virtual std::uint64_t ignored() const = 0;
+  /// The run has failed, which nodes and servers are told when it ends.
+  virtual void fail(const std::string& why) = 0;
   /// What `evener status` is answered.
   virtual void set_status(std::string json) = 0;
 };

@@ -10,6 +10,7 @@
 
 #include "evener/cluster/wire.pb.h"
 #include "evener/core/error.h"
+#include "evener/core/finite.h"
 
 namespace evener {
 
@@ -168,11 +169,9 @@ void PayloadReader::decode() {
 }
 
 bool PayloadReader::finite() const {
-  float poison = 0;  // x * 0 is NaN for inf and NaN
-  for (const auto& place : places_) {
-    for (const float value : to_.subspan(place.offset, place.floats)) poison += value * 0.0F;
-  }
-  return poison == 0.0F;
+  return std::all_of(places_.begin(), places_.end(), [&](const Place& place) {
+    return all_finite(to_.subspan(place.offset, place.floats));
+  });
 }
 
 std::vector<std::byte>& PayloadBuffer::next() {
@@ -180,15 +179,16 @@ std::vector<std::byte>& PayloadBuffer::next() {
   return *bytes_;
 }
 
-std::vector<Message> PayloadBuffer::chunks(std::uint64_t sequence) const {
-  const std::span<const std::byte> bytes = *bytes_;
+std::vector<Message> chunks_of(const std::shared_ptr<std::vector<std::byte>>& payload,
+                               std::uint64_t sequence) {
+  const std::span<const std::byte> bytes = *payload;
   std::vector<Message> messages;
   for (std::size_t at = 0; at < bytes.size(); at += kChunkBytes) {
     wire::Head head;
     head.mutable_chunk()->set_sequence(sequence);
     head.mutable_chunk()->set_offset(at);
     const std::size_t size = std::min(kChunkBytes, bytes.size() - at);
-    messages.push_back({head.SerializeAsString(), {bytes.subspan(at, size)}, bytes_});
+    messages.push_back({head.SerializeAsString(), {bytes.subspan(at, size)}, payload});
   }
   return messages;
 }

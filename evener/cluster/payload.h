@@ -94,6 +94,10 @@ class PayloadReader {
   std::vector<std::byte> coded_;          // of a compressed payload
 };
 
+/// The messages that carry a payload.
+std::vector<Message> chunks_of(const std::shared_ptr<std::vector<std::byte>>& payload,
+                               std::uint64_t sequence);
+
 /// Memory for payloads that are sent one after the other: a large one costs more to ask the system
 /// for than to fill.
 class PayloadBuffer {
@@ -101,7 +105,7 @@ class PayloadBuffer {
   /// The last one's, if that has been sent.
   std::vector<std::byte>& next();
   /// The messages that carry what was written to `next`.
-  std::vector<Message> chunks(std::uint64_t sequence) const;
+  std::vector<Message> chunks(std::uint64_t sequence) const { return chunks_of(bytes_, sequence); }
 
  private:
   std::shared_ptr<std::vector<std::byte>> bytes_;

@@ -25,11 +25,15 @@ class Registry final : public Nodes {
   explicit Registry(const NodesOptions& options);
   ~Registry() override;
 
-  int port() const override { return listener_->port(); }
+  std::string address() const override { return listener_->address(); }
   void offer(Job job) override;
   void set_status(std::string json) override {
     const std::lock_guard lock(mutex_);
     status_ = std::move(json);
+  }
+  void fail(const std::string& why) override {
+    const std::lock_guard lock(mutex_);
+    failure_ = why;
   }
   std::uint64_t ignored() const override {
     const std::lock_guard lock(mutex_);
@@ -44,6 +48,7 @@ class Registry final : public Nodes {
   void greet(const std::shared_ptr<Session>& session);
   void ready(Session& session, const wire::Ready& ready);
   void push(Session& session, const wire::Push& push);
+  void recalled(Session& session, const wire::Memory& memory);
   void chunk(Session& session, const wire::Chunk& chunk, const Message& message);
   void answer_status(Session& session, const wire::StatusRequest& request);
   void greet_server(Session& session, const wire::ServerHello& hello);
@@ -90,6 +95,8 @@ class Registry final : public Nodes {
   /// Servers are known to the heartbeats by numbers after those of the places.
   int beats_of(int server) const { return options_.most + server; }
   void await_servers();
+  /// Its own host may be known to workers by another name.
+  std::string port() const { return address().substr(address().rfind(':') + 1); }
   /// Whether the wait has to end: a signal has come, or nobody is there for too long.
   void check_patience(Seconds since) const;
 
@@ -99,6 +106,7 @@ class Registry final : public Nodes {
   std::condition_variable changed_;
   std::deque<Place> places_;
   std::vector<char> there_;  // when the stage was made
+  NodeMemories memories_;
   std::deque<Item> items_;
   Heartbeats heartbeats_;
   std::optional<Job> job_;
@@ -108,6 +116,7 @@ class Registry final : public Nodes {
   std::unique_ptr<Servers> servers_;  // null: the model is kept here
   NodeModel* model_ = nullptr;
   std::string status_ = "{}";
+  std::string failure_;  // of the run
   std::uint64_t ignored_ = 0;
   bool closing_ = false;
   std::thread ticker_;

@@ -106,7 +106,7 @@ class Service {
   Service(const ServerOptions& options, const std::string& address, Hall& hall)
       : options_(options),
         hall_(hall),
-        channel_(connect(options.coordinator, options.tls, std::make_shared<Inbox>(mail_))) {
+        channel_(options.transport->connect(options.coordinator, std::make_shared<Inbox>(mail_))) {
     wire::Head head;
     wire::ServerHello& hello = *head.mutable_server_hello();
     hello.set_protocol(kProtocol);
@@ -139,7 +139,7 @@ class Service {
         return VisitEnd::lost;
       }
       heard_ = {};
-      if (!take(mail->message())) return VisitEnd::over;
+      if (!take(mail->message())) return end_;
     }
   }
   bool useful() const { return kept_ != nullptr; }
@@ -162,6 +162,7 @@ class Service {
         throw Error(fmt::format("the coordinator refuses this server: {}", head.refusal().why()));
       case wire::Head::kFarewell:
         options_.say(head.farewell().why());
+        end_ = head.farewell().failed() ? VisitEnd::failed : VisitEnd::over;
         return false;
       case wire::Head::kBeat:
         return true;
@@ -194,6 +195,7 @@ class Service {
     switch (head.kind_case()) {
       case wire::Head::kLoad:
         loaded_ = FloatBuffer(shard.pull_format.shard().size());
+        loads_model_ = head.load().vector() == 0;
         reader_.emplace(shard.pull_format, header_of(head.load().payload()), loaded_.span());
         return;
       case wire::Head::kChunk:
@@ -201,11 +203,12 @@ class Service {
         reader_->feed(head.chunk().offset(), message);
         if (!reader_->complete()) return;
         reader_.reset();
+        if (!loads_model_) return shard.store.set_momentum(std::move(loaded_));
         shard.store.renew_all();
         shard.store.model() = std::move(loaded_);
         return;
       case wire::Head::kFetch:
-        return send_shard();
+        return send_shard(head.fetch().vector() == 0);
       case wire::Head::kAbsorb:
         return absorb(head.absorb());
       case wire::Head::kReject:
@@ -236,11 +239,13 @@ class Service {
     kept_->shard.store.absorb(decision);
   }
 
-  void send_shard() {
+  void send_shard(bool model) {
     ServedShard& shard = kept_->shard;
+    const FloatBuffer none(model ? 0 : shard.pull_format.shard().size());
+    const FloatBuffer& momentum = shard.store.momentum().size() > 0 ? shard.store.momentum() : none;
+    const FloatBuffer& values = model ? std::as_const(shard.store).model() : momentum;
     wire::Head head;
-    set_header(shard.pull_format.write({}, true, std::as_const(shard.store).model().span(),
-                                       payload_.next()),
+    set_header(shard.pull_format.write({}, true, values.span(), payload_.next()),
                *head.mutable_fetched()->mutable_payload());
     channel_->send(message_of(head));
     for (auto& chunk : payload_.chunks(0)) channel_->send(std::move(chunk));
@@ -255,24 +260,21 @@ class Service {
   Seconds evict_ = kAnswer;
   std::shared_ptr<Kept> kept_;
   FloatBuffer loaded_;
+  bool loads_model_ = true;
   std::optional<PayloadReader> reader_;  // of what is loaded
   PayloadBuffer payload_;
+  VisitEnd end_ = VisitEnd::over;  // as the farewell says
 };
-
-std::string host_of(const std::string& address) {
-  return address.substr(0, address.rfind(':'));
-}
 
 }  // namespace
 
 int run_server(const ServerOptions& options) {
   Hall hall;
-  const auto listener = listen(options.listen, options.tls, [&](std::shared_ptr<Channel> channel) {
-    return std::make_shared<NodeVisit>(options, hall, std::move(channel));
-  });
-  const std::string address = options.address.empty()
-                                  ? fmt::format("{}:{}", host_of(options.listen), listener->port())
-                                  : options.address;
+  const auto listener =
+      options.transport->listen(options.listen, [&](std::shared_ptr<Channel> channel) {
+        return std::make_shared<NodeVisit>(options, hall, std::move(channel));
+      });
+  const std::string address = options.address.empty() ? listener->address() : options.address;
   return visit_until_over({options.coordinator, options.patience, options.interrupted, options.say},
                           [&](std::string& why, bool& useful) {
                             Service service(options, address, hall);

@@ -14,7 +14,7 @@ struct ServerOptions {
   std::string coordinator;             // HOST:PORT
   std::string listen = "127.0.0.1:0";  // for nodes
   std::string address;                 // where nodes reach it; empty: where it listens
-  Tls tls;
+  std::shared_ptr<Transport> transport = make_grpc_transport();
   std::string token;
   int threads = 1;        // that bring pushes into the shard
   Seconds patience = 60;  // to look for a coordinator that is not there, or no longer
@@ -23,8 +23,8 @@ struct ServerOptions {
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
-/// Until the run is over or a signal comes, which it returns (0: none). Error where the coordinator
-/// refuses it, or is not found for as long as patience lasts.
+/// Until the run is over or a signal comes; returns the process's exit code (visits.h). Error where
+/// the coordinator refuses it, or is not found for as long as patience lasts.
 int run_server(const ServerOptions& options);
 
 }  // namespace evener

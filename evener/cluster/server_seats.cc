@@ -13,9 +13,9 @@ void Registry::await_servers() {
   const int count = servers_->count();
   const auto all_there = [&] { return servers_->joined() == count; };
   if (!all_there()) {
-    options_.say(fmt::format("waiting for {} on port {}",
+    options_.say(fmt::format("waiting for {} at {}",
                              count == 1 ? "a server" : fmt::format("{} servers", count),
-                             listener_->port()));
+                             listener_->address()));
   }
   for (const Seconds since = now(); !all_there();) {
     changed_.wait_for(lock, std::chrono::milliseconds(200));
@@ -26,7 +26,7 @@ void Registry::await_servers() {
     throw Error(
         fmt::format("{} of {} servers after {:g} s: start them with `evener server --coordinator "
                     "HOST:{}`, or wait longer with --wait-seconds",
-                    servers_->joined(), count, options_.patience, listener_->port()));
+                    servers_->joined(), count, options_.patience, port()));
   }
 }
 

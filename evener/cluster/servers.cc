@@ -99,24 +99,25 @@ void Servers::keep(const Network& network, std::size_t places, const Compression
   }
 }
 
-void Servers::load(std::span<const float> model) {
+void Servers::load(int vector, std::span<const float> values) {
   const std::lock_guard lock(mutex_);
   check_locked();
   for (auto& server : servers_) {
     wire::Head head;
-    set_header(server.format->write({}, true, model, server.payload.next()),
+    head.mutable_load()->set_vector(static_cast<std::uint32_t>(vector));
+    set_header(server.format->write({}, true, values, server.payload.next()),
                *head.mutable_load()->mutable_payload());
     server.channel->send(message_of(head));
     for (auto& chunk : server.payload.chunks(0)) server.channel->send(std::move(chunk));
   }
 }
 
-void Servers::fetch(std::span<float> model) {
+void Servers::fetch(int vector, std::span<float> values) {
   std::unique_lock lock(mutex_);
   check_locked();
-  to_ = model;
+  to_ = values;
   wire::Head head;
-  head.mutable_fetch();
+  head.mutable_fetch()->set_vector(static_cast<std::uint32_t>(vector));
   for (auto& server : servers_) {
     server.awaited = true;
     server.channel->send(message_of(head));

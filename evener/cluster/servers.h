@@ -40,9 +40,10 @@ class Servers {
   // The coordinator's thread, when all are there.
   /// They begin anew, with zeros.
   void keep(const Network& network, std::size_t places, const Compression& pushes);
-  void load(std::span<const float> model);
+  // Vector 0 is the model, 1 the momentum of its moves, zeros where there is none.
+  void load(int vector, std::span<const float> values);
   /// Waits for them. Error as check's.
-  void fetch(std::span<float> model);
+  void fetch(int vector, std::span<float> values);
   void grant(int node, std::uint64_t generation, std::uint64_t sequence);
   void absorb(const Absorb& decision);
   void reject(int node);

@@ -25,6 +25,8 @@ void Session::received(Message message) {
       return registry_.ready(*this, head.ready());
     case wire::Head::kPush:
       return registry_.push(*this, head.push());
+    case wire::Head::kMemory:
+      return registry_.recalled(*this, head.memory());
     case wire::Head::kChunk:
       return registry_.chunk(*this, head.chunk(), message);
     case wire::Head::kStatusRequest:

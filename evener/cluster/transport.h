@@ -18,9 +18,12 @@ struct Message {
   std::shared_ptr<const void> owner;             // of the body
 
   std::size_t body_size() const;
+  /// As it counts for kMostMessageBytes: the head's length, the head and the body.
+  std::size_t size() const;
 };
 
-/// No message is larger than this; what is, is sent in chunks (payload.h).
+/// No message is larger than this; what is, is sent in chunks (payload.h). One that is all the same
+/// ends its conversation.
 inline constexpr std::size_t kMostMessageBytes = std::size_t{4} << 20;
 
 /// One conversation, as one of the two sees it. All calls return at once, from any thread.
@@ -54,18 +57,28 @@ class Listener {
  public:
   /// Ends all conversations.
   virtual ~Listener() = default;
-  virtual int port() const = 0;
+  /// Where others reach it: what was asked for, with what was left open filled in.
+  virtual std::string address() const = 0;
 };
 
 /// Makes the handler of a conversation that somebody has begun.
 using Accept = std::function<std::shared_ptr<Handler>(std::shared_ptr<Channel>)>;
 
-// By gRPC; an address is HOST:PORT, port 0: any that is free.
-/// Error where the address cannot be had.
-std::unique_ptr<Listener> listen(const std::string& address, const Tls& tls, Accept accept);
-/// Begins a conversation. That it failed is told by `ended`. When the channel goes, it has ended;
-/// it must not go in a handler.
-std::shared_ptr<Channel> connect(const std::string& address, const Tls& tls,
-                                 std::shared_ptr<Handler> handler);
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  /// Error where the address cannot be had.
+  virtual std::unique_ptr<Listener> listen(const std::string& address, Accept accept) = 0;
+  /// Begins a conversation. That it failed is told by `ended`. When the channel goes, it has ended;
+  /// it must not go in a handler.
+  virtual std::shared_ptr<Channel> connect(const std::string& address,
+                                           std::shared_ptr<Handler> handler) = 0;
+};
+
+/// Between any machines. An address is HOST:PORT, port 0: any that is free.
+std::shared_ptr<Transport> make_grpc_transport(const Tls& tls = {});
+
+/// Between threads of this process. An address is any name; to listen, empty: one that is free.
+std::shared_ptr<Transport> make_local_transport();
 
 }  // namespace evener

@@ -11,7 +11,7 @@
 
 namespace evener {
 
-inline constexpr std::uint32_t kProtocol = 2;
+inline constexpr std::uint32_t kProtocol = 3;
 
 inline Message message_of(const wire::Head& head) {
   return {head.SerializeAsString(), {}, nullptr};

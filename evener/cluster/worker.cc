@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "evener/cluster/inbox.h"
+#include "evener/cluster/node_memories.h"
 #include "evener/cluster/pulse.h"
 #include "evener/cluster/source.h"
 #include "evener/cluster/visits.h"
@@ -30,7 +31,7 @@ class Visit {
       : options_(options),
         make_(make),
         memory_(memory),
-        channel_(connect(options.coordinator, options.tls, std::make_shared<Inbox>(mail_))) {
+        channel_(options.transport->connect(options.coordinator, std::make_shared<Inbox>(mail_))) {
     wire::Head head;
     wire::Hello& hello = *head.mutable_hello();
     hello.set_protocol(kProtocol);
@@ -72,7 +73,7 @@ class Visit {
         continue;
       }
       if (mail->from == 0) heard_ = {};
-      if (!take(mail->from, mail->message())) return VisitEnd::over;
+      if (!take(mail->from, mail->message())) return end_;
       if (!put_off_.empty()) {
         why = put_off_;
         return VisitEnd::lost;
@@ -108,12 +109,27 @@ class Visit {
         }
         do_order_when_all_is_there();
         return true;
+      case wire::Head::kRecall:
+        for (auto& part :
+             messages_of(memory_.work.replica->memory(head.recall().applied()), memory_format())) {
+          channel_->send(std::move(part));
+        }
+        return true;
+      case wire::Head::kMemory:
+        if (!remembered_) remembered_.emplace(memory_format());
+        if (remembered_->begin(head.memory())) remember();
+        return true;
       case wire::Head::kChunk:
+        if (from == 0 && remembered_) {
+          if (remembered_->feed(head.chunk(), message)) remember();
+          return true;
+        }
         if (Source* source = source_of(from)) source->feed(head.chunk(), message);
         do_order_when_all_is_there();
         return true;
       case wire::Head::kFarewell:
         options_.say(head.farewell().why());
+        end_ = head.farewell().failed() ? VisitEnd::failed : VisitEnd::over;
         return false;
       default:
         return true;  // a sign of life
@@ -138,12 +154,22 @@ class Visit {
       memory_.place = place;
     }
     push_ = FloatBuffer(layout_of(memory_.work.network).size);
+    memory_format_.emplace(memory_.work.network, Compression{});
     find_sources(welcome);
     wire::Head head;
     head.mutable_ready()->set_most_rows(memory_.work.most_rows);
     set_print(memory_.work.data, *head.mutable_ready()->mutable_data());
     channel_->send(message_of(head));
     options_.say(fmt::format("joined as node {}", place));
+  }
+
+  const PayloadFormat& memory_format() {
+    if (!memory_format_) throw Error("the coordinator asks before it has said what is trained");
+    return *memory_format_;
+  }
+  void remember() {
+    memory_.work.replica->remember(remembered_->take());
+    remembered_.reset();
   }
 
   void find_sources(const wire::Welcome& welcome) {
@@ -153,7 +179,7 @@ class Visit {
     const auto shards = shards_of(work.network, static_cast<std::size_t>(servers_));
     for (int i = 0; i < servers_; ++i) {
       auto channel =
-          connect(welcome.servers(i), options_.tls, std::make_shared<Inbox>(mail_, i + 1));
+          options_.transport->connect(welcome.servers(i), std::make_shared<Inbox>(mail_, i + 1));
       wire::Head head;
       wire::Visitor& visitor = *head.mutable_visitor();
       visitor.set_protocol(kProtocol);
@@ -234,6 +260,9 @@ class Visit {
   Stopwatch since_gone_;
   wire::Order order_;
   FloatBuffer push_;
+  std::optional<PayloadFormat> memory_format_;
+  std::optional<MemoryReader> remembered_;  // what the coordinator has kept for it
+  VisitEnd end_ = VisitEnd::over;           // as the farewell says
 };
 
 }  // namespace
@@ -249,9 +278,10 @@ int run_worker(const WorkerOptions& options, const MakeNodeWork& make) {
                           });
 }
 
-std::string ask_status(const std::string& coordinator, const Tls& tls, const std::string& token) {
+std::string ask_status(Transport& transport, const std::string& coordinator,
+                       const std::string& token) {
   MailQueue queue;
-  const auto channel = connect(coordinator, tls, std::make_shared<Inbox>(queue));
+  const auto channel = transport.connect(coordinator, std::make_shared<Inbox>(queue));
   wire::Head question;
   question.mutable_status_request()->set_token(token);
   channel->send(message_of(question));
@@ -270,7 +300,7 @@ std::string ask_status(const std::string& coordinator, const Tls& tls, const std
     why = answer.refusal().why();
     break;
   }
-  throw Error(fmt::format("{}: {}", coordinator, why));
+  throw Error(fmt::format("{}: {}", coordinator, with_hint(why)));
 }
 
 }  // namespace evener

@@ -13,8 +13,8 @@
 namespace evener {
 
 struct WorkerOptions {
-  std::string coordinator;  // HOST:PORT
-  Tls tls;
+  std::string coordinator;  // its address
+  std::shared_ptr<Transport> transport = make_grpc_transport();
   std::string token;
   std::string name;       // for people, and to be known again: one a process
   int rank = -1;          // the place it would like to have; -1: any
@@ -37,11 +37,12 @@ struct NodeWork {
 /// Makes it for a job and a place. UsageError or DataError: this node cannot take part.
 using MakeNodeWork = std::function<NodeWork(const Job& job, int place)>;
 
-/// Until the run is over or a signal comes, which it returns (0: none). Error where the coordinator
-/// refuses this node, or is not found for as long as patience lasts.
+/// Until the run is over or a signal comes; returns the process's exit code (visits.h). Error where
+/// the coordinator refuses this node, or is not found for as long as patience lasts.
 int run_worker(const WorkerOptions& options, const MakeNodeWork& make);
 
 /// What the coordinator answers to `evener status`: JSON. Error where nobody answers.
-std::string ask_status(const std::string& coordinator, const Tls& tls, const std::string& token);
+std::string ask_status(Transport& transport, const std::string& coordinator,
+                       const std::string& token);
 
 }  // namespace evener

@@ -74,6 +74,13 @@ const std::vector<Strategy> kStrategies{
      Sharing::pushes, dssp_options(), make_dssp},
     {"dasp", "each worker moves between synchronous and asynchronous ways by its state",
      "Ma, Xiang et al. 2023", Sharing::pushes, dasp_options(), make_dasp},
+    {"local-sgd", "replicas train alone for some steps, then all become their mean",
+     "McDonald et al. 2010; Stich 2019", Sharing::replicas, local_sgd_options(), make_local_sgd},
+    {"gossip", "replicas exchange with one peer every so many steps, without a server",
+     "Lian et al. 2018 (AD-PSGD)", Sharing::peers, gossip_options(), make_gossip},
+    {"adaptive-gossip", "gossip when the local model has changed, not by the clock",
+     "Ho, Wu, Liu 2018; the trigger is ours", Sharing::peers, adaptive_gossip_options(),
+     make_gossip},
 };
 
 /// The option every strategy with two versions has.

@@ -16,5 +16,8 @@ std::vector<StrategyOption> asp_options();
 std::vector<StrategyOption> ssp_options();
 std::vector<StrategyOption> dssp_options();
 std::vector<StrategyOption> dasp_options();
+std::vector<StrategyOption> local_sgd_options();
+std::vector<StrategyOption> gossip_options();
+std::vector<StrategyOption> adaptive_gossip_options();
 
 }  // namespace evener

@@ -4,13 +4,21 @@
 //   on push(i), tau = V - v_i:
 //     tau > tau-max   catch-up: refused, the node pulls afresh and its rows are trained anew
 //     tau >= N        async: apply(push, 1/N, lambda(tau)), go on at once
-//     else            sync: group += i; deadline = min(deadline, now + beta T_i); flush when no
-//                     released node is expected before the deadline, or at it
+//     else            sync: group += i; deadline = min(deadline, now + beta T_i); flush at the
+//                     deadline, or as soon as no wait pays any more
+//   a wait pays while for some k the k nearest of the nodes at work are within k beta T / N of now
+//     T: the shortest cycle in the group; a node's distance: |release_j + T_j - now|
 //   flush: apply(mean(group), |group|/N, 1); its members go on, unless more than s-clock ahead
+//
+// Why: to wait h costs each of the g members h/T of a push; to go on without k others makes g k
+// pairs of pushes miss each other, 1/N of a step each. If that costs a pair beta/N of a push, the
+// wait pays where h < k beta T / N. One that is overdue is taken to be as far off as it is late, so
+// nobody waits long for a node that has stalled.
 //
 // beta = inf is bsp, beta = 0 is asp, beta = 0 with a finite s-clock is ssp (with staleness-lr, and
 // where nobody is beyond tau-max).
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -47,14 +55,15 @@ class Dasp final : public ParameterServer {
     } else {
       nodes().move(node, NodeState::sync);
       group_.push_back(node);
+      pace_ = std::min(pace_, nodes().at(node).cycle);
       deadline_ = std::min(deadline_, now() + beta_ * nodes().at(node).cycle);
       flush_if_due();
-      if (!group_.empty() && deadline_ < kNever) wake_at(deadline_);
     }
     release_bound(s_clock_);
   }
   void missed(int node) override {
     std::erase(group_, node);
+    if (group_.empty()) deadline_ = pace_ = kNever;
     flush_if_due();
     release_bound(s_clock_);
   }
@@ -66,20 +75,36 @@ class Dasp final : public ParameterServer {
 
   void flush_if_due() {
     if (group_.empty()) return;
-    if (now() < deadline_ && anyone_expected()) return;
-    flush(true);
+    const Seconds until = std::min(deadline_, pays_until());
+    if (now() >= until) return flush(true);
+    if (until < kNever) wake_at(until);
   }
-  /// Before the deadline. One that is overdue, or whose pace is not known, may come at any moment.
-  bool anyone_expected() const {
-    const auto present = nodes().present();
-    return std::any_of(present.begin(), present.end(), [&](int node) {
+  /// Until when a wait pays if nobody comes.
+  Seconds pays_until() const {
+    Seconds until = now(), first = kNever;
+    double k = 0;
+    for (const Seconds time : expected()) {
+      first = std::min(first, time);
+      const Seconds patience = beta_ * pace_ * ++k / nodes().count();
+      if (time - patience < now()) until = std::max(until, first + patience);
+    }
+    return until;
+  }
+  /// When the pushes of those at work should come or should have come, the nearest first. A node
+  /// whose pace is not known yet is taken to be like the group.
+  std::vector<Seconds> expected() const {
+    std::vector<Seconds> times;
+    for (const int node : nodes().present()) {
       const NodeRecord& record = nodes().at(node);
-      if (record.state == NodeState::suspect) return false;
-      return record.computing && record.released + record.cycle < deadline_;
-    });
+      if (!record.computing || record.state == NodeState::suspect) continue;
+      times.push_back(record.released + (record.cycle > 0 ? record.cycle : pace_));
+    }
+    std::sort(times.begin(), times.end(),
+              [&](Seconds a, Seconds b) { return std::abs(a - now()) < std::abs(b - now()); });
+    return times;
   }
   void flush(bool go_on) {
-    deadline_ = kNever;
+    deadline_ = pace_ = kNever;
     if (group_.empty()) return;
     std::vector<int> group = std::exchange(group_, {});
     std::sort(group.begin(), group.end());  // who gets which rows does not depend on who came first
@@ -90,6 +115,7 @@ class Dasp final : public ParameterServer {
 
   double beta_, tau_max_, s_clock_;
   std::vector<int> group_;  // that have pushed and wait
+  Seconds pace_ = kNever;   // T: the shortest cycle in it
   Seconds deadline_ = kNever;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -79,6 +80,39 @@ struct Measure {
   bool operator==(const Measure&) const = default;
 };
 
+// Between gossiping nodes; gossip_node.h has the arithmetic. The node is at rest.
+/// The node's model, as it is, goes to another.
+struct Offer {
+  int worker, to;
+  std::uint64_t sequence;
+
+  bool operator==(const Offer&) const = default;
+};
+/// The node takes half of the other's model and sends its own as it was.
+struct Answer {
+  int worker, to;
+  std::uint64_t sequence;
+
+  bool operator==(const Answer&) const = default;
+};
+struct Decline {
+  int worker, to;
+  std::uint64_t sequence;
+
+  bool operator==(const Decline&) const = default;
+};
+/// The node takes half of the model that its offer was answered with.
+struct Settle {
+  int worker, from;
+  std::uint64_t sequence;
+
+  bool operator==(const Settle&) const = default;
+};
+/// The global model becomes the mean of all nodes'; these stay as they are.
+struct Average {
+  bool operator==(const Average&) const = default;
+};
+
 /// For people: what the policy saw and decided.
 struct Note {
   std::string text;
@@ -86,7 +120,8 @@ struct Note {
   bool operator==(const Note&) const = default;
 };
 
-using Decision = std::variant<Assign, Merge, Attract, Apply, Absorb, Reject, Wake, Measure, Note>;
+using Decision = std::variant<Assign, Merge, Attract, Apply, Absorb, Reject, Wake, Measure, Note,
+                              Offer, Answer, Decline, Settle, Average>;
 using Decisions = std::vector<Decision>;  // carried out in this order
 
 }  // namespace evener

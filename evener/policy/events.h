@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "evener/core/time.h"
+#include "evener/policy/letter.h"
 
 namespace evener {
 
@@ -50,11 +51,17 @@ struct Finished {
   std::size_t rows;  // nominal, as assigned, or less where the epoch ended
   Seconds seconds;   // from the assignment to now
   Seconds now = 0;
+  double change = 0;  // of a gossiping node's model since its last exchange: |x - ref| / |ref|
 };
 /// What a worker pushed was not fit to be looked at (not finite, of a wrong shape) and is thrown
 /// away; its rows are back in the epoch and it is idle.
 struct Spoiled {
   int worker;
+  Seconds now = 0;
+};
+/// A letter has reached the node that it was for.
+struct Delivered {
+  Letter letter;
   Seconds now = 0;
 };
 /// There were no rows left for what a worker was assigned: it is idle.
@@ -77,7 +84,7 @@ struct Woken {
 /// bring into the global model now, because that is evaluated and saved next.
 struct EpochEnded {};
 
-using Event = std::variant<Joined, Lost, Suspected, EpochBegan, Finished, Spoiled, Dry, Measured,
-                           Merged, Woken, EpochEnded>;
+using Event = std::variant<Joined, Lost, Suspected, EpochBegan, Finished, Spoiled, Delivered, Dry,
+                           Measured, Merged, Woken, EpochEnded>;
 
 }  // namespace evener

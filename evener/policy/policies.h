@@ -22,5 +22,7 @@ std::unique_ptr<Policy> make_asp(const PolicyConfig& config);
 std::unique_ptr<Policy> make_ssp(const PolicyConfig& config);
 std::unique_ptr<Policy> make_dssp(const PolicyConfig& config);
 std::unique_ptr<Policy> make_dasp(const PolicyConfig& config);
+std::unique_ptr<Policy> make_local_sgd(const PolicyConfig& config);
+std::unique_ptr<Policy> make_gossip(const PolicyConfig& config);
 
 }  // namespace evener

@@ -1,5 +1,5 @@
-// The part that sync, elastic and sma share: rounds in which every worker does the same number of
-// batches, and a decision between rounds. The fast wait for the slow: these are the baselines.
+// The part that sync, elastic and sma share: rounds in which every worker does so many batches, and
+// a decision between rounds. The fast wait for the slow: these are the baselines.
 #pragma once
 
 #include <string>
@@ -49,6 +49,8 @@ class Rounds : public Policy {
   virtual std::vector<std::size_t> parts(const std::vector<int>& workers) {
     return std::vector<std::size_t>(workers.size(), rows_);
   }
+  /// Rows of one more batch in the same round, for a worker that has done so many; 0: none.
+  virtual std::size_t again(std::size_t done) { return done < steps_ ? rows_ : 0; }
   virtual void finished(const Finished&) {}
   virtual void left(int /*worker*/) {}
 
@@ -72,8 +74,9 @@ class Rounds : public Policy {
     crew_.at(event.worker).busy = false;
     rows_done_[worker] += event.rows;
     finished(event);
-    if (++steps_done_[worker] < steps_ && !dry_) {
-      decisions_.push_back(crew_.assign(event.worker, rows_, work_));
+    const std::size_t more = dry_ ? 0 : again(++steps_done_[worker]);
+    if (more > 0) {
+      decisions_.push_back(crew_.assign(event.worker, more, work_));
     } else if (crew_.idle()) {
       next_round();
     }

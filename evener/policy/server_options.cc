@@ -58,9 +58,9 @@ Options dssp_options() {
 Options dasp_options() {
   return with(
       bsp_options(),
-      {number_option("beta", "0.5", 0, kUnbounded,
-                     "a push waits for others at most this share of its node's cycle; inf: bsp, "
-                     "0: asp (ours)"),
+      {number_option("beta", "0.75", 0, kUnbounded,
+                     "a push waits for all others at most this share of a cycle, for fewer in "
+                     "proportion less; inf: bsp, 0: asp (ours)"),
        number_option("tau-max", "auto", 1, kUnbounded,
                      "a push that missed more updates is refused and its node pulls afresh; auto: "
                      "2 x nodes (ours)"),

@@ -62,6 +62,23 @@ const std::string& StrategyValues::word(const std::string& name) const {
   return texts_.at(name);
 }
 
+std::string exchanges_name(Sharing sharing) {
+  switch (sharing) {
+    case Sharing::single:
+    case Sharing::shared:
+    case Sharing::in_place:
+      return "";
+    case Sharing::replicas:
+    case Sharing::gradients:
+      return "merges";
+    case Sharing::pushes:
+      return "pushes";
+    case Sharing::peers:
+      return "exchanges";
+  }
+  return "";
+}
+
 std::size_t PolicyConfig::shared_batch() const {
   if (batch_per_device > 0) return batch_per_device;
   return std::max<std::size_t>(1, batch / static_cast<std::size_t>(std::max(workers, 1)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,6 +51,7 @@ struct PolicyConfig {
   int workers = 1;                   // that the run starts with
   std::size_t batch = 256;           // rows of one update, over all devices
   std::size_t batch_per_device = 0;  // 0: not given
+  std::uint64_t seed = 1;            // of what is left to chance
   StrategyValues values;
 
   /// Rows of an update that one device does alone.
@@ -66,7 +68,12 @@ enum class Sharing {
   replicas,   // each worker has a replica
   gradients,  // each worker works gradients out of one model
   pushes,     // each worker pulls the shared model and pushes what it changed
+  peers,      // each worker has a replica, and they exchange them among each other
 };
+
+/// What workers do to bring together what they have learnt: "merges", "pushes" or "exchanges";
+/// empty where they train one model in place.
+std::string exchanges_name(Sharing sharing);
 
 struct Strategy {
   std::string name;

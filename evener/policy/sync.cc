@@ -1,15 +1,16 @@
 // Synchronous data parallelism, what MirroredStrategy and DDP do: each batch is cut into one part a
 // worker, and one update made from the gradient of all parts. g = sum_i (rows_i / sum rows) g_i.
 // split=equal is what they do. Ours: split=speed, rows_i = batch * rate_i / sum rate, from the
-// rates of the rounds before, so that all parts take equally long. The updates are the same. One
-// whose part would be under a twenty-fifth, often in a row, brings less than a round costs it and
-// gets none any more.
+// rates of the rounds before, so that all parts take equally long. Until these are known the batch
+// is dealt out in pieces to whoever is free. The updates are the same. One whose part would be
+// under a twenty-fifth, often in a row, brings less than a round costs it and gets none any more.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "evener/policy/deal.h"
 #include "evener/policy/policies.h"
 #include "evener/policy/rounds.h"
 
@@ -52,25 +53,46 @@ class Sync final : public Rounds {
 
   std::vector<std::size_t> parts(const std::vector<int>& workers) override {
     if (!by_speed_) return Rounds::parts(workers);
-    std::vector<double> shares;
-    shares.reserve(workers.size());
-    // Equal parts until everybody's rate is known.
+    const std::size_t batch = batch_per_device_ > 0 ? batch_per_device_ * workers.size() : batch_;
     const bool known = std::all_of(workers.begin(), workers.end(),
                                    [&](int worker) { return pace_of(worker).rate > 0; });
-    for (const int worker : workers) shares.push_back(known ? pace_of(worker).rate : 1);
-    if (known) demote(workers, shares);
+    deal_ = known || workers.size() == 1 ? Deal{} : deal_of(batch, workers.size());
+    if (deal_.pieces > 0) {
+      deal_.pieces -= workers.size();
+      return std::vector(workers.size(), deal_.rows);
+    }
+    return parts_by_speed(workers, batch);
+  }
+  std::size_t again(std::size_t /*done*/) override {
+    if (deal_.pieces == 0) return 0;
+    --deal_.pieces;
+    return deal_.rows;
+  }
+
+  std::vector<std::size_t> parts_by_speed(const std::vector<int>& workers, std::size_t batch) {
+    std::vector<double> shares;
+    shares.reserve(workers.size());
+    for (const int worker : workers) {
+      shares.push_back(workers.size() == 1 ? 1 : pace_of(worker).rate);
+    }
+    if (workers.size() > 1) demote(workers, shares);
     const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
-    const auto batch =
-        static_cast<double>(batch_per_device_ > 0 ? batch_per_device_ * workers.size() : batch_);
     // Ends are rounded rather than parts, so that these add up to the batch.
     std::vector<std::size_t> rows;
     double sum = 0;
     long begin = 0;
     for (const double share : shares) {
       sum += share;
-      const long end = std::lround(batch * sum / total);
-      rows.push_back(share > 0 ? static_cast<std::size_t>(std::max(1L, end - begin)) : 0);
+      const long end = std::lround(static_cast<double>(batch) * sum / total);
+      rows.push_back(static_cast<std::size_t>(end - begin));
       begin = end;
+    }
+    // Everybody has a row, so that its rate is known; from whoever has most.
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (shares[i] == 0 || rows[i] > 0) continue;
+      std::size_t& most = *std::max_element(rows.begin(), rows.end());
+      if (most > 1) --most;
+      rows[i] = 1;
     }
     return rows;
   }
@@ -106,6 +128,7 @@ class Sync final : public Rounds {
   bool by_speed_;
   std::size_t batch_, batch_per_device_;
   std::vector<Pace> paces_;  // by worker
+  Deal deal_;                // what is left of a batch that is dealt out
 };
 
 }  // namespace

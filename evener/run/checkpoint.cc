@@ -26,7 +26,7 @@ using nlohmann::json;
 
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kStateFile = "state.safetensors";
-constexpr const char* kFormat = "1";
+constexpr const char* kFormat = "2";
 constexpr std::size_t kMaxStates = 8;
 constexpr std::size_t kMaxMetadata = std::size_t{1} << 20;  // of one JSON text
 constexpr std::string_view kTemporary = ".tmp-";            // anything so named may be removed
@@ -159,6 +159,9 @@ Progress progress_from(const json& j) {
 std::string state_prefix(std::size_t index) {
   return "state" + std::to_string(index) + ".";
 }
+std::string kept_prefix(const std::string& name) {
+  return "kept." + name + ".";
+}
 
 void save_state(const Checkpoint& checkpoint, const std::string& path) {
   const Layout layout = layout_of(checkpoint.model.network);
@@ -166,10 +169,16 @@ void save_state(const Checkpoint& checkpoint, const std::string& path) {
   for (std::size_t i = 0; i < checkpoint.state.size(); ++i) {
     add_segments(layout, checkpoint.state[i], state_prefix(i), tensors);
   }
+  std::vector<std::string> kept;
+  for (const auto& [name, values] : checkpoint.kept) {
+    add_segments(layout, values, kept_prefix(name), tensors);
+    kept.push_back(name);
+  }
   const auto replace = json::error_handler_t::replace;
   write_tensors(path, tensors,
                 {{"evener.state_format", kFormat},
                  {"evener.states", std::to_string(checkpoint.state.size())},
+                 {"evener.kept", json(kept).dump()},
                  {"evener.progress", progress_json(checkpoint.progress).dump()},
                  {"evener.options", json(checkpoint.options).dump(-1, ' ', false, replace)}});
 }
@@ -187,8 +196,10 @@ void load_state(const std::string& path, Checkpoint& checkpoint) {
     throw Error(path + ": is not a training state that this program reads");
   }
   std::size_t states = 0;
+  std::vector<std::string> kept;
   try {
     states = json::parse(text("evener.states")).get<std::size_t>();
+    kept = json::parse(text("evener.kept")).get<std::vector<std::string>>();
     checkpoint.progress = progress_from(json::parse(text("evener.progress")));
     checkpoint.options = json::parse(text("evener.options")).get<decltype(checkpoint.options)>();
   } catch (const json::exception& error) {
@@ -198,6 +209,9 @@ void load_state(const std::string& path, Checkpoint& checkpoint) {
   const Layout layout = layout_of(checkpoint.model.network);
   for (std::size_t i = 0; i < states; ++i) {
     checkpoint.state.push_back(read_segments(file, layout, state_prefix(i)));
+  }
+  for (const auto& name : kept) {
+    checkpoint.kept[name] = read_segments(file, layout, kept_prefix(name));
   }
 }
 

@@ -28,6 +28,8 @@ struct Progress {
 struct Checkpoint {
   Model model;
   std::vector<FloatBuffer> state;  // the optimizer's vectors, in the network's layout
+  // What else the run's strategy needs to go on exactly, by name (Models::keep), in that layout.
+  std::map<std::string, FloatBuffer> kept;
   Progress progress;
   std::map<std::string, std::string> options;  // the resolved options of the run, as text
 };

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include "evener/run/start.h"
@@ -39,31 +40,28 @@ std::size_t batch_of_node(const EngineSetup& setup) {
 
 namespace {
 
-/// One device, or several as one replica.
-struct NodeDevices {
-  std::unique_ptr<Device> one;
-  std::unique_ptr<Replica> replica;
-  std::size_t most_rows = 0;
-};
+bool has_one(const NodeSurroundings& surroundings) {
+  return surroundings.devices.find(',') == std::string::npos;
+}
 
-NodeDevices replica_on(const NodeSurroundings& surroundings, const Job& job, const Network& network,
-                       const Training& training, const Dataset& data) {
+}  // namespace
+
+NodeDevices open_node(const NodeSurroundings& surroundings, std::size_t batch,
+                      const Network& network, const Training& training, const Dataset& data) {
   NodeDevices made;
-  if (surroundings.devices.find(',') == std::string::npos) {
-    if (!surroundings.strategy.empty()) {
-      throw UsageError("--strategy of a worker is for several --devices");
-    }
+  if (has_one(surroundings)) {
     made.one = open_one_device("--devices", surroundings.devices, surroundings.memory_limit,
                                surroundings.opening);
     made.replica = made.one->make_replica(network, training);
     made.most_rows = made.one->most_rows(network, training);
+    made.names = made.one->name();
     return made;
   }
   TrainOptions options;
   options.devices = surroundings.devices;
   options.memory_limit = surroundings.memory_limit;
   options.strategy = surroundings.strategy.empty() ? "auto" : surroundings.strategy;
-  options.global_batch_size = static_cast<std::uint32_t>(job.batch);
+  options.global_batch_size = static_cast<std::uint32_t>(batch);
   RunDevices devices = open_devices(options, surroundings.opening);
   options.strategy = strategy_for(options, devices.count());
   EngineSetup setup = engine_setup(options, std::move(devices));
@@ -71,16 +69,21 @@ NodeDevices replica_on(const NodeSurroundings& surroundings, const Job& job, con
   setup.training = training;
   setup.plan.data = &data;
   setup.plan.seed = training.seed;
+  made.names = fmt::format("{} by {}", surroundings.devices, setup.strategy.text());
   made.replica = make_engine_replica(std::move(setup));
   return made;
 }
-
-}  // namespace
 
 void check_devices(const NodeSurroundings& surroundings) {
   TrainOptions options;
   options.devices = surroundings.devices;
   options.memory_limit = surroundings.memory_limit;
+  if (!surroundings.strategy.empty()) {
+    if (has_one(surroundings)) {
+      throw UsageError(surroundings.strategy_option + " is for several --devices");
+    }
+    check_inside_node(*parse_strategy(surroundings.strategy).strategy);
+  }
   open_devices(options, surroundings.opening);
 }
 
@@ -99,7 +102,7 @@ NodeWork make_node_work(const Job& job, int place, const NodeSurroundings& surro
   work.data = print_of(*data);
   const Training training =
       training_of_worker(training_of(options), static_cast<std::size_t>(place));
-  NodeDevices devices = replica_on(surroundings, job, work.network, training, data->train);
+  NodeDevices devices = open_node(surroundings, job.batch, work.network, training, data->train);
   work.most_rows = devices.most_rows;
   work.replica = std::make_unique<NodeReplica>(std::move(devices.replica), work.network,
                                                data->train, work.compression);

@@ -19,13 +19,26 @@ struct NodeSurroundings {
   std::string data;             // this node's copy; empty: where the coordinator has it
   std::string devices = "cpu";  // as --devices names them
   std::string strategy;         // of several; empty: as --strategy auto
-  std::string memory_limit;     // as --memory-limit; empty: none
-  std::string cache_directory;  // of data; empty: none
+  std::string strategy_option = "--strategy";  // where the user names it
+  std::string memory_limit;                    // as --memory-limit; empty: none
+  std::string cache_directory;                 // of data; empty: none
   DeviceSurroundings opening;
 };
 
-/// UsageError or DeviceError where they name no devices of this machine: before anybody is asked.
+/// UsageError or DeviceError where they name no devices of this machine, or a strategy that is not
+/// one of devices: before anybody is asked.
 void check_devices(const NodeSurroundings& surroundings);
+
+/// One device, or several that train by the node's own strategy as one replica.
+struct NodeDevices {
+  std::unique_ptr<Device> one;  // outlives the replica
+  std::unique_ptr<Replica> replica;
+  std::size_t most_rows = 0;  // of a batch, by the device's memory; 0: no limit
+  std::string names;
+};
+/// Of what check_devices let pass. `batch` rows make a step. `data` outlives it.
+NodeDevices open_node(const NodeSurroundings& surroundings, std::size_t batch,
+                      const Network& network, const Training& training, const Dataset& data);
 
 /// Opens the data and the devices and makes a replica there: of several devices one that trains by
 /// the node's own strategy. UsageError where that cannot be.

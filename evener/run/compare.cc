@@ -11,11 +11,13 @@
 #include "evener/core/error.h"
 #include "evener/core/team.h"
 #include "evener/device/cpu/cpu_device.h"
+#include "evener/run/cluster_job.h"
 #include "evener/run/data.h"
-#include "evener/run/device_trials.h"
 #include "evener/run/evaluate.h"
+#include "evener/run/fresh.h"
 #include "evener/run/recipe.h"
 #include "evener/run/start.h"
+#include "evener/run/tryout.h"
 
 namespace evener {
 
@@ -33,13 +35,6 @@ struct Job {
   ComparedRun result;
   bool done = false;
 };
-
-Spread spread(std::vector<double> values) {
-  if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  const double upper = values[values.size() / 2], lower = values[(values.size() - 1) / 2];
-  return {upper == lower ? upper : (upper + lower) / 2, values.front(), values.back()};
-}
 
 class Interrupted : public Error {
  public:
@@ -68,8 +63,16 @@ class Comparer {
     comparison_.virtual_time = context.virtual_time.has_value();
     comparison_.epochs = train_.epochs;
     for (const auto& text : options.strategies) {
-      comparison_.strategies.push_back(
-          {text == kAuto ? text : parse_strategy(text).text(), train_.learning_rate, {}, {}});
+      base.strategy = text;
+      const bool automatic = text == kAuto && !options.start_cluster;
+      const StrategyChoice choice = parse_strategy(options.start_cluster ? strategy_for_nodes(base)
+                                                   : automatic           ? kTogether
+                                                                         : text);
+      comparison_.strategies.push_back({automatic ? text : choice.text(),
+                                        train_.learning_rate,
+                                        exchanges_name(choice.strategy->sharing),
+                                        {},
+                                        {}});
     }
   }
 
@@ -110,9 +113,11 @@ class Comparer {
       if (options.strategy == kAuto) options.strategy = kTogether;
       EngineSetup setup = setup_for(options, train_.seed);
       const std::string hint = batch_hint(setup, setup.network);
+      if (options_.start_cluster) continue;  // its engine would wait for nodes
       comparison_.devices = Engine(std::move(setup)).timeline().names();
       if (!hint.empty()) progress_(hint);
     }
+    if (options_.start_cluster) comparison_.devices = options_.nodes;
   }
 
   void say_what_cannot_differ() const {
@@ -137,6 +142,15 @@ class Comparer {
     }
     EngineSetup setup = checked(engine_setup(options, std::move(devices)));
     set_training(setup, options, data_, network_of(options, data_.train));
+    return setup;
+  }
+
+  /// The setup of a run whose nodes are told what to train.
+  EngineSetup on_cluster(EngineSetup setup, const TrainOptions& options) {
+    setup.workforce = options_.start_cluster();
+    if (!print_) print_ = print_of(data_);
+    std::static_pointer_cast<Nodes>(setup.workforce)
+        ->offer({option_texts(with_absolute_paths(options)), *print_, batch_of_node(setup)});
     return setup;
   }
 
@@ -185,9 +199,7 @@ class Comparer {
   double default_target() const {
     double best = comparison_.larger_is_better ? -kNever : kNever;
     for (const auto& strategy : comparison_.strategies) {
-      std::vector<double> own;
-      for (const auto& run : strategy.runs) own.push_back(run.best_quality);
-      const double median = spread(own).median;
+      const double median = strategy.best_quality().median;
       if (better(median, best)) best = median;
     }
     return comparison_.larger_is_better ? 0.97 * best : 1.03 * best;
@@ -225,14 +237,10 @@ class Comparer {
     const Network network = network_of(options, data_.train);
     FloatBuffer parameters = initial_parameters(network, options, data_);
     EngineSetup setup = setup_for(options, job.seed);
-    double seconds = 0;
-    if (automatic && comparison_.devices.size() > 1) {
-      const DeviceChoice choice = choose_devices(setup, parameters);
-      setup = checked(with_only(std::move(setup), choice.devices, choice.strategy));
-      seconds = choice.seconds;  // finding out counts
-    }
-    const auto engine = std::make_unique<Engine>(std::move(setup));
-    Models& models = engine->models();
+    if (options_.start_cluster) setup = on_cluster(std::move(setup), options);
+    double seconds = 0, trials = 0;
+    Tryout tryout(std::move(setup), automatic && comparison_.devices.size() > 1);
+    Models& models = tryout.engine().models();
     models.give(0, std::move(parameters));
     const int vectors = state_vectors(training_of(options).optimizer);
     for (int v = 1; v <= vectors; ++v) models.give(v, FloatBuffer(layout_of(network).size));
@@ -242,15 +250,16 @@ class Comparer {
     Position position;
     try {
       while (position.epoch < options.epochs) {
-        const double begin = engine->now();
+        const double begin = tryout.now();
         const std::size_t stretch = data_.row_count() / options_.evaluations_per_epoch + 1;
         const std::size_t pause_at = position.next_row + stretch;
-        const bool whole = engine->run_epoch(position, [&](const StepReport&) {
+        const bool whole = tryout.run_epoch(position, [&](const StepReport&) {
+          if (tryout.take_choice()) trials = seconds + tryout.now() - begin;
           return interrupted() == 0 && position.next_row < pause_at;
         });
         if (interrupted() != 0) throw Interrupted(interrupted());
-        seconds += engine->now() - begin;
-        add_point(run, *engine, position, seconds);
+        seconds += tryout.now() - begin;
+        add_point(run, tryout, position, seconds);
         if (whole) position = {position.step, position.epoch + 1, 0, 0};
       }
     } catch (const DivergedError&) {
@@ -262,15 +271,15 @@ class Comparer {
     if (run.curve.empty())
       run.best_quality = run.final_quality = comparison_.larger_is_better ? 0 : kNever;
     run.samples_per_second = rows / std::max(seconds, 1e-9);
-    run.workers = worker_results(engine->timeline(), seconds);
-    run.series = series_of(engine->timeline());
+    run.workers = worker_results(tryout.engine().timeline(), seconds - trials);
+    run.series = series_of(tryout.engine().timeline());
     job.done = true;
   }
 
   int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }
 
-  void add_point(ComparedRun& run, Engine& engine, const Position& position, double seconds) const {
-    const auto predictions = engine.evaluate([this](Replica& replica) {
+  void add_point(ComparedRun& run, Tryout& tryout, const Position& position, double seconds) const {
+    const auto predictions = tryout.engine().evaluate([this](Replica& replica) {
       return predict_all(replica, *data_.evaluation, kEvaluationTop);
     });
     const Metrics metrics = evaluate(*predictions, data_.evaluation->labels,
@@ -284,7 +293,8 @@ class Comparer {
         static_cast<double>(position.epoch) +
         static_cast<double>(position.next_row) / static_cast<double>(data_.row_count());
     if (!std::isfinite(found->second)) throw DivergedError("the evaluation is not finite");
-    run.curve.push_back({epoch, seconds, found->second, loss});
+    run.curve.push_back(
+        {epoch, seconds, found->second, loss, tryout.communication(), tryout.engine().distance()});
     run.final_quality = found->second;
     if (better(found->second, run.best_quality)) run.best_quality = found->second;
   }
@@ -326,33 +336,11 @@ class Comparer {
   const std::function<void(const std::string&)>& progress_;
   TrainOptions train_;
   TrainingData data_;
+  std::optional<DataPrint> print_;  // what nodes know the data by
   Comparison comparison_;
 };
 
 }  // namespace
-
-std::size_t ComparedStrategy::reached() const {
-  return static_cast<std::size_t>(std::count_if(
-      runs.begin(), runs.end(), [](const auto& run) { return run.seconds_to_target.has_value(); }));
-}
-
-Spread ComparedStrategy::time_to_target() const {
-  std::vector<double> times;
-  for (const auto& run : runs) times.push_back(run.seconds_to_target.value_or(kNever));
-  return spread(times);
-}
-
-Spread ComparedStrategy::final_quality() const {
-  std::vector<double> values;
-  for (const auto& run : runs) values.push_back(run.final_quality);
-  return spread(values);
-}
-
-Spread ComparedStrategy::samples_per_second() const {
-  std::vector<double> values;
-  for (const auto& run : runs) values.push_back(run.samples_per_second);
-  return spread(values);
-}
 
 Comparison compare(const TrainOptions& train, const CompareOptions& options,
                    const RunContext& context,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "evener/run/train.h"
+#include "evener/runtime/engine.h"
 
 namespace evener {
 
@@ -19,6 +20,8 @@ struct CurvePoint {
   double seconds = 0;  // of training; evaluations are not counted
   double quality = 0;  // the metric of the target
   double train_loss = 0;
+  Communication said{};              // so far
+  std::optional<double> distance{};  // between replicas, before they are brought together
 };
 
 /// A worker at one of about a hundred moments of a run.
@@ -48,13 +51,19 @@ struct Spread {
 struct ComparedStrategy {
   std::string strategy;  // with its options
   double learning_rate = 0;
+  std::string exchanges_are;        // what it calls them (exchanges_name); empty: it has none
   std::map<double, double> tuning;  // learning rate -> best quality, where it was tuned
   std::vector<ComparedRun> runs;    // one a seed
 
   std::size_t reached() const;
   Spread time_to_target() const;  // infinite where less than half of the runs got there
+  Spread best_quality() const;
   Spread final_quality() const;
   Spread samples_per_second() const;
+  // At the last evaluation of each run.
+  Spread bytes() const;
+  Spread exchanges() const;
+  std::optional<Spread> distance() const;  // nothing: it has no replicas
 };
 
 /// Which strategy to take: the one with the least median time to the target; where none got there
@@ -90,6 +99,10 @@ struct CompareOptions {
   /// More than one also brings replicas together so often: strategies that merge then merge more.
   std::uint32_t evaluations_per_epoch = 1;
   std::vector<double> grid;  // factors of the learning rate to tune over; empty: not tuned
+  /// Set: nodes train, which join a cluster of their own for every run. It is over when nobody
+  /// holds the cluster any more.
+  std::function<std::shared_ptr<Nodes>()> start_cluster;
+  std::vector<std::string> nodes;  // what people call them
 };
 
 /// `train` gives data, network, optimizer, devices and budget. Called back with what is under way.

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -58,11 +60,15 @@ Range quality_range(const Comparison& comparison, bool with_diverged) {
   return range;
 }
 
+/// Of value_of(point) over time; points where that is nothing are left out.
+template <class F>
 ChartLine curve_line(const ComparedRun& run, const std::string& name, std::size_t style, bool pale,
-                     double scale) {
+                     F value_of) {
   ChartLine line{fmt::format("{}, seed {}", name, run.seed), {}, style, pale};
   for (const CurvePoint& point : run.curve) {
-    line.points.push_back({point.seconds, scale * point.quality});
+    if (const std::optional<double> value = value_of(point)) {
+      line.points.push_back({point.seconds, *value});
+    }
   }
   return line;
 }
@@ -102,6 +108,52 @@ std::string worker_lines(const ComparedRun& run, const std::string& title,
   chart.y = logarithmic ? power_axis(y_title + " (logarithmic)", range.low, range.high)
                         : linear_axis(y_title, 0, range.high, 4, false);
   return figure(title, svg(chart), legend);
+}
+
+/// A value of the strategies' runs over time; strategies that never have any are left out.
+struct CommunicationChart {
+  std::string title, y_title;
+  std::function<std::optional<double>(const CurvePoint&)> value_of;
+  bool from_zero = true;  // nothing has been said when a run begins
+  bool named = false;     // the legend says what each strategy counts
+};
+
+/// Empty: no strategy has any.
+std::string communication_chart(const Comparison& comparison, const CommunicationChart& wish,
+                                const ChartAxis& x) {
+  Range range;
+  std::vector<ChartLine> pale, bold;
+  std::string legend;
+  for (std::size_t i = 0; i < comparison.strategies.size(); ++i) {
+    const ComparedStrategy& strategy = comparison.strategies[i];
+    const std::size_t median = median_run(strategy, comparison.larger_is_better);
+    Range own;
+    for (std::size_t j = 0; j < strategy.runs.size(); ++j) {
+      ChartLine line =
+          curve_line(strategy.runs[j], strategy.strategy, i, j != median, wish.value_of);
+      if (wish.from_zero) line.points.insert(line.points.begin(), ChartPoint{});
+      for (const ChartPoint& point : line.points) own.add(point.y);
+      (j == median ? bold : pale).push_back(std::move(line));
+    }
+    if (own.empty() || (wish.from_zero && own.high == 0)) {
+      const auto of_it = [&](const ChartLine& line) { return line.style == i; };
+      std::erase_if(pale, of_it);
+      std::erase_if(bold, of_it);
+      continue;
+    }
+    range.add(own.high);
+    const bool names = wish.named && !strategy.exchanges_are.empty();
+    legend += legend_item(svg_swatch(i),
+                          strategy.strategy + (names ? ": " + strategy.exchanges_are : ""));
+  }
+  if (bold.empty()) return "";
+  Chart chart;
+  chart.label = wish.title + " of each strategy over time";
+  chart.lines = std::move(pale);
+  chart.lines.insert(chart.lines.end(), bold.begin(), bold.end());
+  chart.x = x;
+  chart.y = linear_axis(wish.y_title, 0, range.high, 4, false);
+  return figure(wish.title, svg(chart), legend);
 }
 
 double share(double value) {
@@ -157,7 +209,8 @@ std::string quality_chart(const Comparison& comparison) {
     for (std::size_t j = 0; j < strategy.runs.size(); ++j) {
       for (const CurvePoint& point : strategy.runs[j].curve) seconds.add(point.seconds);
       (j == median ? bold : pale)
-          .push_back(curve_line(strategy.runs[j], strategy.strategy, i, j != median, scale));
+          .push_back(curve_line(strategy.runs[j], strategy.strategy, i, j != median,
+                                [&](const CurvePoint& point) { return scale * point.quality; }));
     }
     legend += legend_item(svg_swatch(i), strategy.strategy);
   }
@@ -185,6 +238,33 @@ std::string quality_chart(const Comparison& comparison) {
   }
   return figure("Bold: the run with the median time to the target. Pale: the other seeds.", drawn,
                 legend);
+}
+
+std::string communication_charts(const Comparison& comparison) {
+  Range seconds;
+  for (const ComparedStrategy& strategy : comparison.strategies) {
+    for (const ComparedRun& run : strategy.runs) {
+      for (const CurvePoint& point : run.curve) seconds.add(point.seconds);
+    }
+  }
+  if (seconds.empty()) return "";
+  const ChartAxis x = linear_axis(seconds_title(comparison.virtual_time), 0, seconds.high, 4, true);
+  std::string charts = communication_chart(
+      comparison,
+      {"Moved so far", "MB",
+       [](const CurvePoint& point) { return static_cast<double>(point.said.bytes) / 1e6; }},
+      x);
+  charts += communication_chart(
+      comparison,
+      {"Exchanges so far", "exchanges",
+       [](const CurvePoint& point) { return static_cast<double>(point.said.exchanges); }, true,
+       true},
+      x);
+  charts += communication_chart(comparison,
+                                {"Distance between replicas", "share of the model's length",
+                                 [](const CurvePoint& point) { return point.distance; }, false},
+                                x);
+  return charts.empty() ? "" : "<div class=\"charts\">\n" + charts + "</div>\n";
 }
 
 std::string worker_charts(const ComparedStrategy& strategy, bool virtual_time) {

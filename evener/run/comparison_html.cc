@@ -226,6 +226,10 @@ constexpr const char* kFooter = R"(<footer>
 given; real training steps, but no clock.</p>
 <p><b>Waiting</b> is the share of the time in which a worker neither computed nor sent or fetched
 parameters: it had no work, or waited for the others.</p>
+<p><b>Exchanges</b> are what a strategy brings models together by, under its own name: merges of all
+replicas or gradients, pushes of one worker to the shared model, exchanges between two peers.</p>
+<p><b>Distance between replicas</b> is sqrt(mean |w - m|²) / |m| over the workers' models w with
+their mean m, at each evaluation, before it brings them together.</p>
 <p><b>Staleness</b> is how many updates by others came between the start of a worker's step and its
 end; 0 is a step on the newest parameters.</p>
 </footer>
@@ -239,6 +243,7 @@ std::string contents(const Comparison& comparison) {
                      "<p class=\"note\">Large: median over the runs. Small: least and largest. "
                      "Updates by worker: of the first run, for each update of the slowest.</p>\n") +
          section("Quality over time", quality_chart(comparison)) +
+         section("Communication over time", communication_charts(comparison)) +
          section("Workers over time", workers_over_time(comparison)) +
          section("Workers", worker_table(comparison)) +
          section("Tuning of the learning rate", tuning_table(comparison));

@@ -29,6 +29,9 @@ std::string tuning_table(const Comparison& comparison);
 
 /// Quality over time: the median run of each strategy, the others pale behind it.
 std::string quality_chart(const Comparison& comparison);
+/// Bytes, exchanges and the distance between replicas over time, each for the strategies that have
+/// it. Empty if none has any.
+std::string communication_charts(const Comparison& comparison);
 /// Batch sizes, updates and utilization of the workers in the strategy's first run. Empty if
 /// nothing of that was recorded.
 std::string worker_charts(const ComparedStrategy& strategy, bool virtual_time);

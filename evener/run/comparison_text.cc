@@ -1,6 +1,7 @@
 // A comparison on the terminal and for other programs.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -46,18 +47,28 @@ Json run_json(const ComparedRun& run) {
       {"samples_per_second", run.samples_per_second},
       {"diverged", run.diverged}};
   for (const auto& point : run.curve) {
-    json["curve"].push_back({{"epoch", point.epoch},
-                             {"seconds", point.seconds},
-                             {"quality", point.quality},
-                             {"train_loss", point.train_loss}});
+    json["curve"].push_back(
+        {{"epoch", point.epoch},
+         {"seconds", point.seconds},
+         {"quality", point.quality},
+         {"train_loss", point.train_loss},
+         {"bytes", point.said.bytes},
+         {"exchanges", point.said.exchanges},
+         {"replica_distance", point.distance ? number(*point.distance) : Json(nullptr)}});
   }
   for (std::size_t i = 0; i < run.workers.size(); ++i) {
     const WorkerResult& worker = run.workers[i];
-    Json entry{{"name", worker.name},           {"updates", worker.updates},
-               {"rows", worker.rows},           {"last_batch", worker.batch},
-               {"compute", worker.compute},     {"transfer", worker.transfer},
-               {"staleness", worker.staleness}, {"bytes", worker.bytes},
-               {"rejected", worker.rejected},   {"staleness_counts", worker.staleness_counts}};
+    Json entry{{"name", worker.name},
+               {"updates", worker.updates},
+               {"rows", worker.rows},
+               {"last_batch", worker.batch},
+               {"compute", worker.compute},
+               {"transfer", worker.transfer},
+               {"staleness", worker.staleness},
+               {"bytes", worker.bytes},
+               {"rejected", worker.rejected},
+               {"exchanges", worker.exchanges},
+               {"staleness_counts", worker.staleness_counts}};
     for (const auto& point : run.series[i]) {
       entry["series"].push_back({{"seconds", point.seconds},
                                  {"batch", point.batch},
@@ -74,20 +85,20 @@ Json run_json(const ComparedRun& run) {
 std::string workers_text(const ComparedRun& run) {
   std::string updates, batches, busy;
   double staleness = 0;
-  std::uint64_t bytes = 0, rejected = 0;
+  std::uint64_t rejected = 0, exchanges = 0;
   for (const auto& worker : run.workers) {
     const char* slash = updates.empty() ? "" : "/";
     updates += fmt::format("{}{}", slash, worker.updates);
     batches += fmt::format("{}{}", slash, worker.batch);
     busy += fmt::format("{}{:.0f}", slash, 100 * (worker.compute + worker.transfer));
     staleness = std::max(staleness, worker.staleness);
-    bytes += worker.bytes;
     rejected += worker.rejected;
+    exchanges += worker.exchanges;
   }
   std::string text = fmt::format("updates {}, last batch {}, busy {} %, staleness {:.1f}", updates,
                                  batches, busy, staleness);
-  if (bytes > 0) text += fmt::format(", {:.1f} MB moved", static_cast<double>(bytes) / 1e6);
-  if (rejected > 0) text += fmt::format(", {} pushes refused", rejected);
+  if (rejected > 0)
+    text += fmt::format(", {} {}", rejected, exchanges > 0 ? "offers declined" : "pushes refused");
   return text;
 }
 
@@ -111,6 +122,52 @@ Table table_of(const Comparison& comparison) {
   return table;
 }
 
+/// What workers told each other, median over the runs: columns that only some comparisons have.
+Table communication_of(const Comparison& comparison) {
+  const auto& all = comparison.strategies;
+  const auto any = [&](auto has) { return std::any_of(all.begin(), all.end(), has); };
+  Table table(all.size() + 1);
+  const auto column = [&](const char* title, auto text_of) {
+    table.front().emplace_back(title);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string text = text_of(all[i]);
+      table[i + 1].push_back(text.empty() ? "-" : text);
+    }
+  };
+  if (any([](const auto& s) { return s.bytes().high > 0; })) {
+    column("MB moved", [](const auto& s) {
+      return s.bytes().high > 0 ? fmt::format("{:.1f}", s.bytes().median / 1e6) : "";
+    });
+  }
+  if (any([](const auto& s) { return !s.exchanges_are.empty(); })) {
+    column("exchanges", [](const auto& s) {
+      return s.exchanges_are.empty()
+                 ? ""
+                 : fmt::format("{:.0f} {}", s.exchanges().median, s.exchanges_are);
+    });
+  }
+  if (any([](const auto& s) { return s.distance().has_value(); })) {
+    column("distance", [](const auto& s) {
+      const auto distance = s.distance();
+      return distance ? fmt::format("{:.3g}", distance->median) : "";
+    });
+  }
+  return table;
+}
+
+Table first_column(const Table& table) {
+  Table column;
+  for (const auto& row : table) column.push_back({row.front()});
+  return column;
+}
+
+Table joined(Table left, const Table& right) {
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    left[i].insert(left[i].end(), right[i].begin(), right[i].end());
+  }
+  return left;
+}
+
 std::vector<std::size_t> widths_of(const Table& table) {
   std::vector<std::size_t> widths(table.front().size());
   for (const auto& row : table) {
@@ -119,7 +176,12 @@ std::vector<std::size_t> widths_of(const Table& table) {
   return widths;
 }
 
-std::string side_by_side(const Table& table, const std::vector<std::size_t>& widths) {
+std::size_t columns_of(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
+}
+
+std::string side_by_side(const Table& table) {
+  const std::vector<std::size_t> widths = widths_of(table);
   std::string text;
   for (const auto& row : table) {
     text += fmt::format("{:<{}}", row.front(), widths.front());
@@ -162,14 +224,21 @@ std::string comparison_text(const Comparison& comparison, int width) {
                       metric_title(comparison.metric),
                       metric_text(comparison.metric, comparison.target),
                       counted(comparison.strategies.front().runs.size(), "seed"));
-  const Table table = table_of(comparison);
-  const std::vector<std::size_t> widths = widths_of(table);
-  std::size_t columns = 2 * (widths.size() - 1);
-  for (const std::size_t own : widths) columns += own;
-  const bool fits = columns <= static_cast<std::size_t>(std::max(width, 0));
-  text += fits ? side_by_side(table, widths) + "\n" : one_below_the_other(table);
+  const Table results = table_of(comparison), said = communication_of(comparison);
+  const Table all = joined(results, said);
+  const auto fits = [&](const Table& table) {
+    return columns_of(widths_of(table)) <= static_cast<std::size_t>(std::max(width, 0));
+  };
+  if (fits(all)) {
+    text += side_by_side(all) + "\n";
+  } else if (fits(results)) {  // then what was said fits into a table of its own
+    text += side_by_side(results) + "\n" + side_by_side(joined(first_column(results), said)) + "\n";
+  } else {
+    text += one_below_the_other(all);
+  }
+  const std::size_t names = widths_of(results).front();
   for (const auto& s : comparison.strategies) {
-    text += fmt::format("{:<{}}  {}\n", s.strategy, widths.front(), workers_text(s.runs.front()));
+    text += fmt::format("{:<{}}  {}\n", s.strategy, names, workers_text(s.runs.front()));
   }
   if (comparison.strategies.size() == 1) return text;
   return text + "\n" + verdict_text(comparison.verdict());
@@ -191,12 +260,18 @@ std::string comparison_json(const Comparison& comparison) {
             {"too_close_to_call", std::move(close)},
             {"staleness_bounds", kStalenessBounds}};
   for (const auto& strategy : comparison.strategies) {
+    const auto distance = strategy.distance();
     Json entry{{"strategy", strategy.strategy},
                {"learning_rate", strategy.learning_rate},
                {"reached", strategy.reached()},
                {"time_to_target", spread_json(strategy.time_to_target())},
                {"final_quality", spread_json(strategy.final_quality())},
-               {"samples_per_second", spread_json(strategy.samples_per_second())}};
+               {"samples_per_second", spread_json(strategy.samples_per_second())},
+               {"exchanges_are",
+                strategy.exchanges_are.empty() ? Json(nullptr) : Json(strategy.exchanges_are)},
+               {"bytes", spread_json(strategy.bytes())},
+               {"exchanges", spread_json(strategy.exchanges())},
+               {"replica_distance", distance ? spread_json(*distance) : Json(nullptr)}};
     for (const auto& [rate, best] : strategy.tuning) {
       entry["tuning"].push_back({{"learning_rate", rate}, {"best", number(best)}});
     }
@@ -207,13 +282,16 @@ std::string comparison_json(const Comparison& comparison) {
 }
 
 std::string comparison_csv(const Comparison& comparison) {
-  std::string text =
-      "strategy,learning_rate,seed,epoch,seconds," + comparison.metric + ",train_loss\n";
+  std::string text = "strategy,learning_rate,seed,epoch,seconds," + comparison.metric +
+                     ",train_loss,bytes,exchanges,exchanges_are,replica_distance\n";
   for (const auto& strategy : comparison.strategies) {
     for (const auto& run : strategy.runs) {
       for (const auto& point : run.curve) {
-        text += fmt::format("{},{},{},{},{},{},{}\n", strategy.strategy, strategy.learning_rate,
-                            run.seed, point.epoch, point.seconds, point.quality, point.train_loss);
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", strategy.strategy,
+                            strategy.learning_rate, run.seed, point.epoch, point.seconds,
+                            point.quality, point.train_loss, point.said.bytes, point.said.exchanges,
+                            strategy.exchanges_are,
+                            point.distance ? fmt::format("{}", *point.distance) : "");
       }
     }
   }

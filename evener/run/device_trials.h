@@ -1,39 +1,66 @@
 // Which devices train under --strategy auto. Several devices must not do harm: neither a worse
 // model than one of them alone, nor a later one. So they make the very updates that one would make
-// (sync), and they do it only where that is measured to be faster. Before the run, on a model that
-// is thrown away:
-//   each alone        one step of a twentieth of a batch, and the fastest a few whole ones: whoever
-//                     takes longer for the small one than the fastest for a whole one is left out
-//   all others        a few rounds of sync, parts by speed; then without the slowest, and so on
-//                     while that is faster
-//   alone             a few steps of those that are near the fastest
+// (sync), and they do it only where that is measured to be faster. The run's own first batches show
+// it; whatever is tried, they are trained:
+//   look       all, one batch that is dealt out in small pieces: whoever takes longer for a piece
+//              than another for the whole batch is left out
+//   together   the others, a few rounds with parts by speed; then without the slowest, and so on
+//              while that is faster
+//   alone      a few steps of each of those that are near the fastest
 // Averaged replicas (adaptive-sgd) train more rows a second, but learn less from each, and with the
 // default recipe end with a worse model (docs/results.md).
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "evener/core/buffer.h"
-#include "evener/runtime/engine.h"
+#include "evener/core/time.h"
 
 namespace evener {
-
-struct DeviceChoice {
-  std::vector<std::size_t> devices;  // of the setup's, ascending
-  std::string strategy;
-  std::vector<std::string> notes;  // what was measured and decided, for people
-  Seconds seconds = 0;             // that it took; virtual if the setup is
-};
 
 /// What several devices train by where they are worth it.
 inline constexpr const char* kTogether = "sync:split=speed";
 
-/// `setup` has several devices and what is to be trained; trials begin from these parameters.
-DeviceChoice choose_devices(const EngineSetup& setup, const FloatBuffer& parameters);
+/// Updates that some devices make while they are watched.
+struct Trial {
+  std::vector<std::size_t> devices;  // of all, ascending
+  std::size_t untimed = 0;           // memory is cold in the first, and parts find their size
+  std::size_t timed = 1;
 
-/// The setup with these of its devices alone.
-EngineSetup with_only(EngineSetup setup, const std::vector<std::size_t>& devices,
-                      const std::string& strategy);
+  const char* strategy() const { return devices.size() > 1 ? kTogether : "sequential"; }
+  /// One batch, dealt out in pieces.
+  bool looks() const { return untimed == 0; }
+  bool operator==(const Trial&) const = default;
+};
+
+/// What a trial showed.
+struct Outcome {
+  double rate = 0;             // rows a second of the timed updates; 0: a device failed
+  std::vector<double> speeds;  // of each device while all worked; 0: it failed
+  Seconds seconds = 0;         // of the whole trial
+};
+
+struct Tried {
+  Trial trial;
+  Outcome outcome;
+};
+
+struct DeviceChoice {
+  std::vector<std::size_t> devices;  // of all, ascending; none: every one has failed
+  std::string strategy;
+  std::vector<std::string> notes;  // what was measured and decided, for people
+};
+
+struct TrialSetting {
+  std::vector<std::string> names;  // of all devices
+  std::size_t batch = 1;           // rows of an update
+  Seconds cold = 0;                // that touching a model's memory for the first time may take
+};
+
+/// What to try after what was tried, or what that showed.
+std::variant<Trial, DeviceChoice> after_trials(const TrialSetting& setting,
+                                               const std::vector<Tried>& history);
 
 }  // namespace evener

@@ -264,8 +264,11 @@ std::string strategy_for_nodes(const TrainOptions& options) {
   for (const auto& strategy : strategies()) {
     if (strategy.sharing == Sharing::pushes) names.push_back(strategy.name);
   }
-  throw UsageError(fmt::format("--strategy {}: is for the devices of one machine; nodes have {}",
-                               choice.strategy->name, fmt::join(names, ", ")));
+  throw UsageError(fmt::format("--strategy {}: is for {}; nodes have {}", choice.strategy->name,
+                               choice.strategy->sharing == Sharing::peers
+                                   ? "--peers, --transport mpi or the devices of one machine"
+                                   : "the devices of one machine",
+                               fmt::join(names, ", ")));
 }
 
 std::string strategy_for(const TrainOptions& options, std::size_t devices) {

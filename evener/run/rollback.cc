@@ -3,11 +3,13 @@
 // ends, and says what to do.
 #include <fmt/format.h>
 
+#include "evener/run/peer_session.h"
 #include "evener/run/session.h"
 
 namespace evener {
 
 TrainResult train(const TrainOptions& given, const RunContext& context) {
+  if (context.peers) return train_peer(given, context);
   constexpr int kMostCuts = 3;
   constexpr double kCut = 0.1;
   TrainOptions options = given;
@@ -16,6 +18,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
     try {
       return train_session(options, context, notes);
     } catch (const DivergedRun& run) {
+      if (context.nodes && cut > kMostCuts) context.nodes->fail(run.what());
       if (!context.nodes || cut > kMostCuts) throw;
       options = resolve_options({{"resume", run.directory}}, "");
       options.learning_rate *= kCut;
@@ -25,6 +28,9 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
           fmt::format("rolled back to the last checkpoint ({} of {} times), and on with "
                       "--learning-rate {:g}: {}",
                       cut, kMostCuts, options.learning_rate, run.reason)};
+    } catch (const std::exception& problem) {
+      if (context.nodes) context.nodes->fail(problem.what());
+      throw;
     }
   }
 }

@@ -22,6 +22,7 @@ EpochPlan plan_of(const TrainOptions& options, const TrainingData& data) {
   plan.balance = balance_of(options);
   plan.schedule = schedule_of(options);
   plan.seed = options.seed;
+  plan.measures_distance = true;
   return plan;
 }
 

@@ -1,25 +1,21 @@
 #include "evener/run/train.h"
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "evener/core/counted.h"
 #include "evener/core/error.h"
 #include "evener/core/file.h"
-#include "evener/data/names.h"
 #include "evener/run/cluster_job.h"
 #include "evener/run/config.h"
 #include "evener/run/data.h"
-#include "evener/run/device_trials.h"
+#include "evener/run/fresh.h"
 #include "evener/run/recipe.h"
+#include "evener/run/resume.h"
 #include "evener/run/run_directory.h"
-#include "evener/run/run_info.h"
 #include "evener/run/session.h"
 #include "evener/run/start.h"
 #include "evener/run/trainer.h"
@@ -30,14 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Kept beside the options in a checkpoint: a run can only go on with the data it began with.
-constexpr const char* kRowsKey = "data rows";
-// The same for time: virtual and real seconds do not mix.
-constexpr const char* kVirtualKey = "virtual time";
-
-// Of a simulation: those of the cluster file's devices that auto has left, by number.
-constexpr const char* kUsedKey = "virtual devices";
-
 /// Devices that come later cannot be tried.
 bool tries_out(const TrainOptions& options, const RunContext& context, std::size_t devices) {
   if (options.strategy != "auto" || devices < 2 || context.nodes) return false;
@@ -45,180 +33,6 @@ bool tries_out(const TrainOptions& options, const RunContext& context, std::size
   const auto& models = context.virtual_time->devices;
   return std::all_of(models.begin(), models.end(),
                      [](const DeviceModel& model) { return model.joins_at == 0; });
-}
-
-/// Leaves setup and options the devices that are best, and the time it took in the run's.
-DeviceChoice use_best_devices(EngineSetup& setup, TrainOptions& options, Checkpoint& start) {
-  DeviceChoice choice = choose_devices(setup, start.model.parameters);
-  if (!setup.virtual_time) {
-    std::vector<std::string> names;
-    for (const auto& device : setup.devices) names.push_back(device->name());
-    keep_devices(options, names, choice.devices);
-  }
-  options.strategy = choice.strategy;
-  setup = checked(with_only(std::move(setup), choice.devices, choice.strategy));
-  start.progress.seconds += choice.seconds;
-  return choice;
-}
-
-/// Of a simulation that goes on as it began, the devices that it was left with.
-std::string keep_used(VirtualTimeOptions& time, const TrainOptions& options,
-                      const Checkpoint& start) {
-  const auto used = start.options.find(kUsedKey);
-  if (used == start.options.end() || options.strategy != start.options.at("strategy")) return "";
-  std::vector<DeviceModel> kept;
-  std::istringstream numbers(used->second);
-  for (std::size_t i = 0; numbers >> i;) {
-    if (i < time.devices.size()) kept.push_back(time.devices[i]);
-  }
-  if (!kept.empty()) time.devices = std::move(kept);
-  return used->second;
-}
-
-Checkpoint fresh_start(const TrainOptions& options, const TrainingData& data, Reporter& reporter) {
-  Checkpoint start;
-  Model& model = start.model;
-  model.network = network_of(options, data.train);
-  model.raw_features = data.raw_features;
-  model.transform = data.transform;
-  model.label_names = data.train.label_names;
-  if (model.label_names.empty()) {
-    std::string warning;
-    model.label_names =
-        find_names(label_names_path(options.data), data.train.label_count, &warning);
-    if (!warning.empty()) reporter.warn(warning);
-  }
-  model.inverse_propensity = data.inverse_propensity;
-  model.parameters = initial_parameters(model.network, options, data);
-  const std::size_t size = model.parameters.size();
-  const int vectors = state_vectors(parse_optimizer(options.optimizer));
-  for (int i = 0; i < vectors; ++i) start.state.emplace_back(size);
-  return start;
-}
-
-void check_same_data(const TrainOptions& options, const TrainingData& data,
-                     const Checkpoint& start) {
-  const Model& model = start.model;
-  const auto rows = start.options.find(kRowsKey);
-  const bool same = model.network.features == data.train.feature_count &&
-                    model.network.labels == data.train.label_count && rows != start.options.end() &&
-                    rows->second == std::to_string(data.row_count());
-  if (!same) {
-    throw UsageError(
-        fmt::format("{}: this is not the data that {} was trained on ({} rows, {} "
-                    "features, {} labels; now {}, {}, {})",
-                    options.data, options.resume, rows == start.options.end() ? "?" : rows->second,
-                    model.network.features, model.network.labels, data.row_count(),
-                    data.train.feature_count, data.train.label_count));
-  }
-}
-
-void check_same_time(const TrainOptions& options, const Checkpoint& start, bool is_virtual) {
-  const bool was_virtual = is_simulation(start.options);
-  if (was_virtual == is_virtual) return;
-  throw UsageError(fmt::format("--resume {}: that run was {}: go on with evener {}", options.resume,
-                               was_virtual ? "a simulation" : "not a simulation",
-                               was_virtual ? "simulate" : "train"));
-}
-
-void check_same_shape(const TrainOptions& options, const Checkpoint& start) {
-  for (const auto& info : train_option_table()) {
-    const auto before = start.options.find(info.name);
-    if (!info.shapes_model || before == start.options.end()) continue;
-    if (info.get(options) != before->second) {
-      throw UsageError(fmt::format("--{}: a resumed run cannot change it from {} to {}", info.name,
-                                   before->second, info.get(options)));
-    }
-  }
-}
-
-/// The average of the last epochs is summed up as they pass, so the window cannot move once it has
-/// begun.
-void check_average(const TrainOptions& options, Checkpoint& start) {
-  const auto vectors = static_cast<std::size_t>(state_vectors(parse_optimizer(options.optimizer)));
-  if (start.state.size() < vectors) throw Error("the checkpoint lacks optimizer state");
-  const auto before = [&](const char* name) { return start.options.at(name); };
-  const bool same = before("epochs") == std::to_string(options.epochs) &&
-                    before("average") == std::to_string(options.average);
-  if (same) return;
-  if (options.average == 0 && start.progress.epoch > options.epochs) {
-    throw UsageError(fmt::format("--epochs {}: the run has already done {}; give more --epochs",
-                                 options.epochs, counted(start.progress.epoch, "epoch")));
-  }
-  if (start.progress.epoch + options.average > options.epochs) {
-    throw UsageError(
-        fmt::format("--average {} of --epochs {}: the run has already passed the first of these "
-                    "epochs; give more --epochs",
-                    options.average, options.epochs));
-  }
-  start.state.resize(vectors);  // a sum of other epochs
-}
-
-Checkpoint resumed_start(TrainOptions& options, const RunDirectory& directory, Reporter& reporter) {
-  auto found = load_checkpoint(directory.checkpoints(),
-                               [&](const std::string& text) { reporter.warn(text); });
-  if (!found) throw UsageError(options.resume + ": there is no checkpoint to resume from");
-  options = with_earlier_recipe(options, found->options);
-  check_same_shape(options, *found);
-  check_average(options, *found);
-  return std::move(*found);
-}
-
-/// The result of a run that has come to its end and has nothing left to do. A checkpoint of the
-/// last epoch alone does not say so: what follows it may have been cut off.
-std::optional<TrainResult> finished_run(const TrainOptions& options, const Checkpoint& start,
-                                        const RunDirectory& directory) {
-  const bool early = stops_early(options, start.progress);
-  if (start.progress.epoch < options.epochs && !early) return std::nullopt;
-  const auto records = last_records(directory.metrics());
-  const auto end = records.find("end");
-  const std::string how = end == records.end() ? "" : end->second.value("ended", "");
-  const bool ended = how == "epochs" || how == "early stop";
-  if (!ended || !fs::exists(directory.last_model())) return std::nullopt;
-  TrainResult result;
-  result.was_complete = true;
-  result.directory = directory.path();
-  result.ended = how;
-  result.progress = start.progress;
-  result.metrics = metrics_in(end->second);
-  result.metrics_epoch = start.progress.epoch;
-  if (start.progress.best_epoch > 0) result.best_by = deciding_metric(options);
-  if (const auto epoch = records.find("epoch"); epoch != records.end()) {
-    result.train_loss = epoch->second.value("train_loss", 0.0);
-  }
-  result.virtual_time = is_simulation(start.options);
-  result.strategy = strategy_of(options);
-  return result;
-}
-
-/// Relative paths would lead elsewhere when the run is resumed from another folder.
-TrainOptions with_absolute_paths(TrainOptions options) {
-  for (std::string* path : {&options.data, &options.test, &options.cache_dir}) {
-    if (!path->empty()) *path = fs::absolute(*path).lexically_normal().string();
-  }
-  return options;
-}
-
-/// Named after the data: its file, or its folder where the file is just called "train".
-std::string default_directory(const std::string& data) {
-  const fs::path path = fs::absolute(data).lexically_normal();
-  std::string name = path.filename().string();
-  name = name.substr(0, name.find('.'));
-  if ((name.empty() || name == "train") && path.has_parent_path()) {
-    name = path.parent_path().filename().string();
-  }
-  return default_run_directory(name, std::time(nullptr));
-}
-
-void refuse_existing_run(const std::string& path) {
-  if (!fs::exists(path + "/config.toml") || never_trained(path)) return;
-  const fs::path checkpoints = path + "/checkpoints";
-  const bool resumable = fs::is_directory(checkpoints) && !fs::is_empty(checkpoints);
-  throw UsageError(path + (resumable
-                               ? ": holds a run already; go on with it by --resume " + path +
-                                     ", or choose another directory"
-                               : ": holds a run that ended before its first checkpoint; remove "
-                                 "it, or choose another directory"));
 }
 
 /// `evener train FOLDER` trains on its train.* and evaluates on its test.*, if it has one.
@@ -268,10 +82,6 @@ TrainOptions resolve_options(const OptionTexts& given, const std::string& config
   return options;
 }
 
-bool is_simulation(const OptionTexts& checkpoint_options) {
-  return checkpoint_options.count(kVirtualKey) > 0;
-}
-
 std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds) {
   const double total = std::max(seconds, 1e-9);
   std::vector<WorkerResult> results;
@@ -281,7 +91,7 @@ std::vector<WorkerResult> worker_results(const Timeline& timeline, double second
     results.push_back({timeline.names()[i], totals.tasks, totals.updates, totals.rows,
                        totals.last_batch, totals.compute / total, totals.transfer / total,
                        totals.staleness_sum / tasks, totals.bytes, totals.rejected, totals.lost,
-                       totals.staleness_counts});
+                       totals.staleness_counts, totals.exchanges});
   }
   return results;
 }
@@ -311,8 +121,9 @@ TrainResult train_session(const TrainOptions& given, const RunContext& context,
   std::optional<Checkpoint> start;
   if (resumes) {
     directory.emplace(options.resume, RunDirectory::Open::resume);
-    start = resumed_start(options, *directory, reporter);
+    start = resumed_start(options, reporter);
     check_same_time(options, *start, context.virtual_time.has_value());
+    check_same_place(options, *start, context.nodes != nullptr);
     if (auto finished = finished_run(options, *start, *directory)) return *finished;
   } else if (!options.output.empty()) {
     refuse_existing_run(options.output);
@@ -320,10 +131,12 @@ TrainResult train_session(const TrainOptions& given, const RunContext& context,
   const bool tries_devices = tries_out(options, context, devices.count());
   std::string used;  // those of the simulated devices that trials have left
   if (resumes && devices.virtual_time) used = keep_used(*devices.virtual_time, options, *start);
-  options.strategy =
+  TrainOptions resolved = options;
+  resolved.strategy =
       context.nodes ? strategy_for_nodes(options) : strategy_for(options, devices.count());
-  check_options(options);
-  EngineSetup setup = engine_setup(options, std::move(devices));
+  check_options(resolved);
+  if (!tries_devices) options.strategy = resolved.strategy;
+  EngineSetup setup = engine_setup(resolved, std::move(devices));
   setup.workforce = context.nodes;
   setup = checked(std::move(setup));
   TrainingData data = open_training_data(options, context.cache_directory, warn);
@@ -335,23 +148,35 @@ TrainResult train_session(const TrainOptions& given, const RunContext& context,
     // A model that a device cannot hold is refused here, before there is a directory.
     set_training(setup, options, data, start->model.network);
     setup = checked(std::move(setup));
-    if (tries_devices) {
-      const DeviceChoice choice = use_best_devices(setup, options, *start);
-      notes.insert(notes.end(), choice.notes.begin(), choice.notes.end());
-      used = fmt::format("{}", fmt::join(choice.devices, " "));
-    }
     directory.emplace(options.output.empty() ? make_free_directory(default_directory(options.data))
                                              : options.output,
                       RunDirectory::Open::fresh);
   }
-  start->options = option_texts(with_absolute_paths(options));
-  start->options[kRowsKey] = std::to_string(data.row_count());
-  if (context.virtual_time) {
-    start->options[kVirtualKey] = "yes";
-    if (!used.empty()) start->options[kUsedKey] = used;
+  const auto write_down = [&, rows = std::to_string(data.row_count())] {
+    const std::string config = config_text(with_absolute_paths(options));
+    write_atomically(directory->config(), std::as_bytes(std::span(config)));
+    OptionTexts texts = option_texts(with_absolute_paths(options));
+    texts[kRowsKey] = rows;
+    if (context.virtual_time) texts[kVirtualKey] = "yes";
+    if (context.nodes) texts[kClusterKey] = kNodesRun;
+    if (!used.empty()) texts[kUsedKey] = used;
+    return texts;
+  };
+  start->options = write_down();
+  KeepChoice keep_choice;
+  if (tries_devices) {
+    std::vector<std::string> names;
+    for (const auto& device : setup.devices) names.push_back(device->name());
+    keep_choice = [&, names](const DeviceChoice& choice) {
+      if (context.virtual_time) {
+        used = fmt::format("{}", fmt::join(choice.devices, " "));
+      } else {
+        keep_devices(options, names, choice.devices);
+      }
+      options.strategy = choice.strategy;
+      return write_down();
+    };
   }
-  const std::string config = config_text(with_absolute_paths(options));
-  write_atomically(directory->config(), std::as_bytes(std::span(config)));
   reporter.open(*directory);
   for (const auto& note : notes) {
     reporter.say(note);
@@ -364,7 +189,7 @@ TrainResult train_session(const TrainOptions& given, const RunContext& context,
   std::optional<Trainer> trainer;
   try {
     trainer.emplace(options, context, reporter, *directory, std::move(setup), std::move(data),
-                    std::move(*start));
+                    std::move(*start), std::move(keep_choice));
     TrainResult result = trainer->run();
     result.notes.insert(result.notes.begin(), notes.begin(), notes.end());
     return result;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "evener/cluster/gossip_peer.h"
 #include "evener/cluster/nodes.h"
 #include "evener/device/device.h"
 #include "evener/nn/metrics.h"
@@ -31,6 +32,11 @@ struct RunContext {
   std::optional<VirtualTimeOptions> virtual_time;
   /// Set: nodes train, and the device here evaluates.
   std::shared_ptr<Nodes> nodes;
+  /// Set: this process is one of these gossiping peers.
+  std::optional<GossipPeerOptions> peers;
+  std::string device_strategy;  // of such a peer's several devices; empty: as --strategy auto
+  /// Of peers. False: another one keeps the run directory.
+  bool keeps_run = true;
 };
 
 /// What one device did in this session.
@@ -40,10 +46,11 @@ struct WorkerResult {
   std::size_t batch = 0;             // rows of its last step
   double compute = 0, transfer = 0;  // shares of the time; the rest it waited
   double staleness = 0;        // mean number of updates by others between a task's start and end
-  std::uint64_t bytes = 0;     // of its pulls and pushes
-  std::uint64_t rejected = 0;  // pushes that were refused
+  std::uint64_t bytes = 0;     // of its pulls and pushes, or of its letters
+  std::uint64_t rejected = 0;  // pushes that were refused, offers that were declined
   bool lost = false;           // it has failed or gone
   StalenessCounts staleness_counts{};
+  std::uint64_t exchanges = 0;  // with a gossiping peer
 };
 
 std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds);

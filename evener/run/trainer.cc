@@ -10,9 +10,9 @@
 #include "evener/core/counted.h"
 #include "evener/core/error.h"
 #include "evener/core/file.h"
+#include "evener/core/finite.h"
 #include "evener/run/evaluate.h"
 #include "evener/run/start.h"
-#include "evener/run/status.h"
 
 namespace evener {
 
@@ -25,13 +25,6 @@ std::int64_t peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return std::int64_t{usage.ru_maxrss} * 1024;
-}
-
-bool all_finite(std::span<const float> values) {
-  // Summing zeros (x * 0 is NaN for inf and NaN) has no branch, so it runs at memory speed.
-  float poison = 0;
-  for (const float value : values) poison += value * 0.0F;
-  return poison == 0.0F;
 }
 
 }  // namespace
@@ -47,7 +40,7 @@ std::string deciding_metric(const TrainOptions& options) {
 
 Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
                  const RunDirectory& directory, EngineSetup setup, TrainingData data,
-                 Checkpoint start)
+                 Checkpoint start, KeepChoice keep_choice)
     : options_(options),
       context_(context),
       reporter_(reporter),
@@ -55,6 +48,7 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
       data_(std::move(data)),
       current_(std::move(start)),
       optimizer_vectors_(static_cast<std::size_t>(state_vectors(training_of(options).optimizer))),
+      keep_choice_(std::move(keep_choice)),
       seconds_before_(current_.progress.seconds),
       record_rows_(std::max<std::uint64_t>(1, data_.row_count() / kStepRecordsPerEpoch)) {
   const Progress& progress = current_.progress;
@@ -63,16 +57,20 @@ Trainer::Trainer(const TrainOptions& options, const RunContext& context, Reporte
 
   set_training(setup, options_, data_, current_.model.network);
   hint_ = batch_hint(setup, current_.model.network);
-  engine_ = std::make_unique<Engine>(std::move(setup));
-  engine_->set_steps(progress.worker_steps);
+  tryout_ = std::make_unique<Tryout>(std::move(setup), keep_choice_ != nullptr);
+  engine().set_steps(progress.worker_steps);
   give_back();
+  if (progress.step > 0) engine().models().restore(std::exchange(current_.kept, {}));
 }
 
 TrainResult Trainer::run() {
-  const std::string strategy = engine_->strategy().text();
+  const std::string strategy = engine().strategy().text();
   reporter_.say(fmt::format(
-      "{} on {}{} ({}, {}, {}, {})", engine_->is_virtual() ? "simulating training" : "training",
-      engine_->device_names(), strategy == "sequential" ? "" : " by " + strategy,
+      "{} on {}{} ({}, {}, {}, {})", engine().is_virtual() ? "simulating training" : "training",
+      engine().device_names(),
+      !tryout_->decided()        ? ", whichever are worth it"
+      : strategy == "sequential" ? ""
+                                 : " by " + strategy,
       counted(data_.row_count(), "row"), counted(data_.train.feature_count, "feature"),
       counted(data_.train.label_count, "label"),
       counted(layout_of(current_.model.network).parameters(), "parameter")));
@@ -83,7 +81,8 @@ TrainResult Trainer::run() {
     if (position_.next_row == 0) epoch_begin_seconds_ = step_seconds_;
     rows_trained_ = position_.next_row;
     checkpoint_due_ = false;
-    const bool whole = engine_->run_epoch(
+    engine().plan().measures_distance = looks(position_.epoch + 1);
+    const bool whole = tryout_->run_epoch(
         position_, [this](const StepReport& report) { return after_step(report); });
     tell_news();
     if (const int signal = interrupted(); signal != 0) return interrupt(signal);
@@ -97,17 +96,24 @@ TrainResult Trainer::run() {
 }
 
 void Trainer::tell_news() {
-  for (const auto& note : engine_->take_notes()) {
-    reporter_.say(note);
-    keep_note(note);
-  }
+  for (const auto& note : tryout_->take_notes()) say_and_keep(note);
   const char* kind = context_.nodes ? "worker" : "device";
-  for (const auto& loss : engine_->take_losses()) {
+  for (const auto& loss : tryout_->take_losses()) {
     const std::string text =
         fmt::format("a {} is lost, and training goes on without it: {}", kind, loss);
     reporter_.warn(text);
     keep_note(text);
   }
+  if (const auto choice = tryout_->take_choice()) {
+    for (const auto& note : choice->notes) say_and_keep(note);
+    current_.options = keep_choice_(*choice);
+    trial_seconds_ = step_seconds_;
+  }
+}
+
+void Trainer::say_and_keep(const std::string& text) {
+  reporter_.say(text);
+  keep_note(text);
 }
 
 void Trainer::keep_note(const std::string& text) {
@@ -116,7 +122,7 @@ void Trainer::keep_note(const std::string& text) {
 }
 
 bool Trainer::after_step(const StepReport& report) {
-  for (const auto& cut : engine_->take_cuts()) reporter_.warn(cut);
+  for (const auto& cut : engine().take_cuts()) reporter_.warn(cut);
   const double now = step_clock();
   step_seconds_ += now - last_step_end_;
   rows_done_ += report.rows;
@@ -149,7 +155,7 @@ bool Trainer::finish_epoch() {
   const std::uint64_t epoch = position_.epoch + 1;
   train_loss_ = position_.loss_sum / static_cast<double>(data_.row_count());
   const bool last = epoch >= options_.epochs;
-  const bool due = data_.evaluation && (epoch % options_.eval_every == 0 || last);
+  const bool due = data_.evaluation && looks(epoch);
   if (due) {
     const Stopwatch watch;
     if (!evaluate_replica()) return false;
@@ -165,7 +171,7 @@ bool Trainer::finish_epoch() {
 }
 
 bool Trainer::evaluate_replica() {
-  const auto predictions = engine_->evaluate([this](Replica& replica) {
+  const auto predictions = engine().evaluate([this](Replica& replica) {
     return predict_all(replica, *data_.evaluation, kEvaluationTop,
                        [this] { return interrupted() != 0; });
   });
@@ -199,60 +205,13 @@ void Trainer::judge(std::uint64_t epoch) {
   }
 }
 
-void Trainer::report_epoch(std::uint64_t epoch, bool evaluated) {
-  const double rate = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
-  std::string line = fmt::format("epoch {}/{}  loss {:.4f}", epoch, options_.epochs, train_loss_);
-  if (evaluated) {
-    const char* set = options_.test.empty() ? "validation" : "test";
-    line += fmt::format(" ({} {:.4f})  {}", set, metrics_.at("loss"), metrics_line_);
-  }
-  reporter_.say(fmt::format("{}  {:.0f} rows/s  {}", line, rate, format_duration(seconds())));
-  reporter_.record({"epoch",
-                    position_.step,
-                    seconds(),
-                    {{"epoch", static_cast<std::int64_t>(epoch)},
-                     {"train_loss", train_loss_},
-                     {"train_seconds", step_seconds_ - epoch_begin_seconds_},
-                     {"samples_per_second", rate}}});
-  if (evaluated) {
-    auto fields = metric_fields(metrics_);
-    fields.insert(fields.begin(), {"epoch", static_cast<std::int64_t>(epoch)});
-    fields.emplace_back("eval_seconds", eval_seconds_);
-    reporter_.record({"eval", position_.step, seconds(), std::move(fields)});
-  }
-  record_workers();
-  reporter_.flush();
-}
-
-/// What each of several workers has done in this session so far.
-void Trainer::record_workers() {
-  const auto workers = worker_results(engine_->timeline(), step_seconds_);
-  if (workers.size() < 2) return;
-  const auto whole = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
-  for (const auto& worker : workers) {
-    reporter_.record({"worker",
-                      position_.step,
-                      seconds(),
-                      {{"updates", whole(worker.updates)},
-                       {"rows", whole(worker.rows)},
-                       {"batch", whole(worker.batch)},
-                       {"compute_share", worker.compute},
-                       {"transfer_share", worker.transfer},
-                       {"waiting_share", std::max(0.0, 1 - worker.compute - worker.transfer)},
-                       {"mean_staleness", worker.staleness},
-                       {"bytes", whole(worker.bytes)},
-                       {"rejected", whole(worker.rejected)}},
-                      worker.name});
-  }
-}
-
 void Trainer::add_to_average() {
-  FloatBuffer parameters = engine_->models().take(0);
+  FloatBuffer parameters = engine().models().take(0);
   auto& state = current_.state;
   if (state.size() == optimizer_vectors_) state.emplace_back(parameters.size());
   FloatBuffer& sum = state.back();
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += parameters[i];
-  engine_->models().give(0, std::move(parameters));
+  engine().models().give(0, std::move(parameters));
 }
 
 void Trainer::use_average() {
@@ -260,22 +219,23 @@ void Trainer::use_average() {
   const std::uint64_t summands = position_.epoch + options_.average - options_.epochs;
   const float share = 1.0F / static_cast<float>(summands);
   const FloatBuffer& sum = current_.state.back();
-  FloatBuffer parameters = engine_->models().take(0);
+  FloatBuffer parameters = engine().models().take(0);
   for (std::size_t i = 0; i < sum.size(); ++i) parameters[i] = sum[i] * share;
-  engine_->models().give(0, std::move(parameters));
+  engine().models().give(0, std::move(parameters));
 }
 
 void Trainer::take_over() {
-  current_.model.parameters = engine_->models().take(0);
+  current_.kept = engine().models().keep();
+  current_.model.parameters = engine().models().take(0);
   for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
-    current_.state[i] = engine_->models().take(static_cast<int>(i) + 1);
+    current_.state[i] = engine().models().take(static_cast<int>(i) + 1);
   }
 }
 
 void Trainer::give_back() {
-  engine_->models().give(0, std::move(current_.model.parameters));
+  engine().models().give(0, std::move(current_.model.parameters));
   for (std::size_t i = 0; i < optimizer_vectors_; ++i) {
-    engine_->models().give(static_cast<int>(i) + 1, std::move(current_.state[i]));
+    engine().models().give(static_cast<int>(i) + 1, std::move(current_.state[i]));
   }
 }
 
@@ -289,17 +249,18 @@ void Trainer::save() {
   progress.epoch = position_.epoch;
   progress.next_row = position_.next_row;
   progress.train_loss_sum = position_.loss_sum;
-  progress.worker_steps = engine_->steps();
+  progress.worker_steps = engine().steps();
   progress.seconds = seconds();
   save_checkpoint(current_, directory_.checkpoints(), static_cast<int>(options_.keep));
+  current_.kept.clear();  // the workers have it
   give_back();
   last_checkpoint_ = clock_.elapsed();
 }
 
 void Trainer::save_parameters(const std::string& path) {
-  current_.model.parameters = engine_->models().take(0);
+  current_.model.parameters = engine().models().take(0);
   save_model(current_.model, path);
-  engine_->models().give(0, std::move(current_.model.parameters));
+  engine().models().give(0, std::move(current_.model.parameters));
 }
 
 TrainResult Trainer::complete(const std::string& ended) {
@@ -326,9 +287,9 @@ TrainResult Trainer::interrupt(int signal) {
 
 TrainResult Trainer::leave(const std::string& ended, int signal) {
   save_parameters(directory_.last_model());
-  if (const std::string text = engine_->undecided(); !text.empty()) {
-    reporter_.say(text);
-    keep_note(text);
+  if (const std::string text = engine().undecided(); !text.empty()) say_and_keep(text);
+  if (!tryout_->decided()) {
+    say_and_keep("the run ended before it was clear which devices are worth it");
   }
   TrainResult result;
   result.directory = directory_.path();
@@ -341,9 +302,9 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   result.metrics_epoch = metrics_epoch_;
   result.metrics_are_final = metrics_step_ == position_.step;
   result.best_by = best_by_;
-  result.strategy = engine_->strategy().text();
-  result.virtual_time = engine_->is_virtual();
-  result.workers = worker_results(engine_->timeline(), step_seconds_);
+  result.strategy = engine().strategy().text();
+  result.virtual_time = engine().is_virtual();
+  result.workers = worker_results(engine().timeline(), step_seconds_ - trial_seconds_);
   result.notes = notes_;
   write_trace();
   auto fields = metric_fields(metrics_);
@@ -352,40 +313,6 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   reporter_.record({"end", position_.step, seconds(), std::move(fields)});
   reporter_.flush();
   return result;
-}
-
-void Trainer::record_failure(const std::string& why) {
-  reporter_.record({"end", position_.step, seconds(), {{"ended", "failed"}, {"why", why}}});
-  reporter_.flush();
-}
-
-/// Who did what when, for Perfetto.
-void Trainer::write_trace() {
-  const std::string text = engine_->timeline().trace_json();
-  write_atomically(directory_.trace(), std::as_bytes(std::span(text)));
-}
-
-void Trainer::publish_status() {
-  constexpr double kEvery = 0.2;
-  if (!context_.nodes || clock_.elapsed() - last_status_ < kEvery) return;
-  last_status_ = clock_.elapsed();
-  context_.nodes->set_status(
-      status_json(*engine_, display_state(), step_seconds_, context_.nodes->ignored()));
-}
-
-ProgressState Trainer::display_state() const {
-  ProgressState state;
-  state.epoch = position_.epoch + 1;
-  state.epochs = options_.epochs;
-  state.epoch_share =
-      static_cast<double>(position_.next_row) / static_cast<double>(data_.row_count());
-  state.total_share = (static_cast<double>(position_.epoch) + state.epoch_share) /
-                      static_cast<double>(options_.epochs);
-  state.seconds = seconds();
-  state.samples_per_second = static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
-  state.loss = position_.loss_sum / std::max<double>(1, static_cast<double>(rows_trained_));
-  state.metrics = metrics_line_;
-  return state;
 }
 
 }  // namespace evener

@@ -11,7 +11,7 @@
 #include "evener/run/reporter.h"
 #include "evener/run/run_directory.h"
 #include "evener/run/train.h"
-#include "evener/runtime/engine.h"
+#include "evener/run/tryout.h"
 
 namespace evener {
 
@@ -20,12 +20,16 @@ bool stops_early(const TrainOptions& options, const Progress& progress);
 /// The metric that decides which model is best.
 std::string deciding_metric(const TrainOptions& options);
 
+/// Writes down which devices a run goes on with; returns the checkpoints' options from then on.
+using KeepChoice = std::function<OptionTexts(const DeviceChoice&)>;
+
 class Trainer {
  public:
   /// `setup` has strategy, batch sizes and devices; `start` holds the model to go on from, its
-  /// options are those of the run.
+  /// options are those of the run. Set `keep_choice`: the first batches show which devices to use.
   Trainer(const TrainOptions& options, const RunContext& context, Reporter& reporter,
-          const RunDirectory& directory, EngineSetup setup, TrainingData data, Checkpoint start);
+          const RunDirectory& directory, EngineSetup setup, TrainingData data, Checkpoint start,
+          KeepChoice keep_choice);
 
   TrainResult run();
   /// Leaves in the measurements that the run failed, and why.
@@ -33,10 +37,15 @@ class Trainer {
 
  private:
   bool after_step(const StepReport& report);
-  /// What policy and devices have to say, as soon as there is something.
+  /// What trials, policy and devices have to say, as soon as there is something.
   void tell_news();
+  void say_and_keep(const std::string& text);
   /// Keeps what was told to the user for programs too.
   void keep_note(const std::string& text);
+  /// Whether the end of epoch `epoch` (counted from 1) is looked at.
+  bool looks(std::uint64_t epoch) const {
+    return epoch % options_.eval_every == 0 || epoch >= options_.epochs;
+  }
   /// Evaluates if it is time and closes the epoch's books; false: interrupted before that.
   bool finish_epoch();
   int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }
@@ -66,10 +75,10 @@ class Trainer {
   TrainResult leave(const std::string& ended, int signal);
 
   /// Of the run so far; virtual in a simulation.
-  double seconds() const {
-    return seconds_before_ + (engine_->is_virtual() ? engine_->now() : clock_.elapsed());
-  }
-  double step_clock() const { return engine_->is_virtual() ? engine_->now() : clock_.elapsed(); }
+  double seconds() const { return seconds_before_ + step_clock(); }
+  double step_clock() const { return engine().is_virtual() ? tryout_->now() : clock_.elapsed(); }
+  Engine& engine() { return tryout_->engine(); }
+  const Engine& engine() const { return tryout_->engine(); }
   void write_trace();
   ProgressState display_state() const;
   /// For `evener status`, now and then.
@@ -82,7 +91,8 @@ class Trainer {
   TrainingData data_;
   Checkpoint current_;  // its vectors are with the engine, but for the sum of the average
   std::size_t optimizer_vectors_;
-  std::unique_ptr<Engine> engine_;
+  KeepChoice keep_choice_;
+  std::unique_ptr<Tryout> tryout_;
   Position position_;
   std::uint64_t rows_trained_ = 0;  // of the current epoch, less than next_row while some are out
   bool checkpoint_due_ = false;
@@ -101,6 +111,7 @@ class Trainer {
   double epoch_begin_seconds_ = 0;                 // step_seconds_ when the epoch began
   double eval_seconds_ = 0;                        // of the last evaluation
   double step_seconds_ = 0;                        // spent in steps by this session
+  double trial_seconds_ = 0;                       // of these, in trials of devices
   double last_step_end_ = 0;                       // of step_clock()
   double last_checkpoint_ = 0;                     // of clock_
   std::uint64_t rows_done_ = 0;                    // by this session

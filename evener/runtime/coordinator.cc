@@ -42,6 +42,7 @@ bool Coordinator::run_epoch(Position& position,
   position_ = &position;
   after_step_ = after_step;
   pausing_ = false;
+  distance_.reset();
   // Where a run goes on, each replica has done about its share of the steps.
   for (auto& books : books_) {
     if (books.steps == 0) books.steps = position.step / books_.size();
@@ -158,6 +159,9 @@ void Coordinator::act(const Decision& decision) {
   if (const auto* pushes = std::get_if<Absorb>(&decision)) return absorb(*pushes);
   if (const auto* push = std::get_if<Reject>(&decision)) return reject(push->worker);
   if (const auto* wake = std::get_if<Wake>(&decision)) return stage_.wake_at(wake->at);
+  if (write(decision)) return;
+  if (std::holds_alternative<Average>(decision)) return average();
+  if (pausing_ || (rows_ && rows_->exhausted())) measure_distance();
   const Seconds begin = stage_.now();
   std::visit(Cases{[&](const Merge& d) { models_.merge(d); },
                    [&](const Attract& d) { models_.attract(d); },
@@ -169,12 +173,26 @@ void Coordinator::act(const Decision& decision) {
              decision);
   stage_.pass_merge();
   timeline_.add_merge(begin, stage_.now());
+  for (int i = 0; i < static_cast<int>(books_.size()); ++i) {
+    if (!books_[static_cast<std::size_t>(i)].lost) {
+      timeline_.add_letter(i, stage_.merge_bytes(i), false);
+    }
+  }
   drop_failures();
   for (auto& books : books_) {
     books.unmerged.clear();
     books.unmerged_loss = 0;
   }
   tell(Merged{stage_.now()});
+}
+
+/// Called before what brings replicas together for the last time in this stretch of an epoch.
+/// Whoever fails meanwhile is left out of that too.
+void Coordinator::measure_distance() {
+  if (!plan_.measures_distance) return;
+  const Seconds begin = stage_.now();
+  distance_ = models_.distance();
+  measuring_ += stage_.now() - begin;
 }
 
 void Coordinator::absorb(const Absorb& decision) {
@@ -201,8 +219,12 @@ void Coordinator::reject(int worker) {
 }
 
 std::optional<Slice> Coordinator::cut(const Assign& decision) {
-  return pausing_ ? rows_->cut_behind(decision.worker, decision.rows)
-                  : rows_->cut(decision.worker, decision.rows);
+  if (!pausing_) return rows_->cut(decision.worker, decision.rows);
+  if (auto slice = rows_->cut_behind(decision.rows)) return slice;
+  // An update that is begun is made of its whole batch.
+  const bool begun =
+      decision.work == Work::gradient && gradient_step_.number == position_->step + 1;
+  return begun ? rows_->cut(decision.worker, decision.rows) : std::nullopt;
 }
 
 Step Coordinator::next_step(const Assign& decision) {
@@ -274,6 +296,10 @@ void Coordinator::start_foreseen() {
 
 void Coordinator::settle(Arrival arrival) {
   --under_way_;
+  if (arrival.letter) {
+    if (books_[static_cast<std::size_t>(arrival.letter->to)].lost) return;
+    return tell(Delivered{*arrival.letter, stage_.now()});
+  }
   if (!arrival.failure.empty()) {
     models_.lose(arrival.task.worker);
     return drop(arrival.task.worker, arrival.failure, arrival.task.parts);
@@ -303,7 +329,8 @@ void Coordinator::settle(Arrival arrival) {
   const StepReport report{task.worker, task.rows(), loss, task.parts.front().step.learning_rate};
   if (!after_step_(report)) pausing_ = true;
   const Seconds now = stage_.now();
-  tell(Finished{task.worker, task.nominal(), now - task.assigned, now});
+  tell(
+      Finished{task.worker, task.nominal(), now - task.assigned, now, models_.change(task.worker)});
 }
 
 void Coordinator::spoil(const Arrival& arrival) {

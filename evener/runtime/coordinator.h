@@ -26,6 +26,12 @@ class Coordinator {
   /// under way is finished and brought into the global model, and a later call goes on from there.
   bool run_epoch(Position& position, const std::function<bool(const StepReport&)>& after_step);
 
+  /// Between the replicas when the last run_epoch ended, before they were brought together; nothing
+  /// where there are none or the plan does not ask.
+  std::optional<double> distance() const { return distance_; }
+  /// The time that it took to find that out, since the start.
+  Seconds measuring() const { return measuring_; }
+
   /// A worker that failed while nothing was under way and all it did is in the global model.
   void lose(int worker, const std::string& why);
 
@@ -57,6 +63,11 @@ class Coordinator {
   void start_foreseen();
   void absorb(const Absorb& decision);
   void reject(int worker);
+  bool write(const Decision& decision);
+  void send(Letter::Kind kind, int from, int to, std::uint64_t sequence, std::size_t bytes);
+  void settle_books(int worker);
+  void average();
+  void measure_distance();
   void join(int worker);
   /// Who came and went.
   void hear();
@@ -94,6 +105,8 @@ class Coordinator {
   Step gradient_step_{0, 0};   // of the round of gradients under way
   std::uint64_t version_ = 0;  // updates of the shared model, by all
   int spoiled_in_a_row_ = 0;
+  std::optional<double> distance_;
+  Seconds measuring_ = 0;
   std::vector<std::string> losses_, notes_, cuts_;
 };
 

@@ -60,6 +60,7 @@ std::unique_ptr<Policy> policy_of(const EngineSetup& setup) {
       static_cast<int>(setup.workforce ? setup.workforce->places().size() : setup.devices.size());
   config.batch = setup.batch;
   config.batch_per_device = setup.batch_per_device;
+  config.seed = setup.plan.seed;
   config.values = setup.strategy.values;
   return setup.strategy.strategy->make(config);
 }
@@ -111,6 +112,22 @@ std::vector<std::string> Engine::take_notes() {
     for (auto& note : device->take_notes()) notes.push_back(std::move(note));
   }
   return notes;
+}
+
+Communication Engine::communication() const {
+  Communication sum;
+  std::uint64_t tasks = 0;
+  for (const WorkerTotals& worker : timeline_.totals()) {
+    sum.bytes += worker.bytes;
+    tasks += worker.tasks;
+  }
+  const Sharing sharing = setup_.strategy.strategy->sharing;
+  if (sharing == Sharing::pushes) {
+    sum.exchanges = tasks;
+  } else {
+    sum.exchanges = sharing == Sharing::peers ? timeline_.exchanges() : timeline_.merges();
+  }
+  return sum;
 }
 
 std::string Engine::device_names() const {

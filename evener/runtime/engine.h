@@ -23,7 +23,7 @@ struct EngineSetup {
   StrategyChoice strategy;
   std::size_t batch = 256;                         // rows of one update, over all devices
   std::size_t batch_per_device = 0;                // 0: not given
-  std::vector<std::shared_ptr<Device>> devices;    // of a run, and of the trials before it
+  std::vector<std::shared_ptr<Device>> devices;    // of a run; trials use some of them
   std::vector<double> speeds;                      // emulated; empty: none
   std::optional<VirtualTimeOptions> virtual_time;  // its devices then stand for `devices`
   /// Set: workers are elsewhere, and the one device evaluates.
@@ -34,6 +34,16 @@ struct EngineSetup {
 /// contradict each other, as Engine would say; only strategy, batch sizes and devices are looked
 /// at, so that it can be asked before there is data.
 EngineSetup checked(EngineSetup setup);
+
+/// What was sent and how often models met, since an engine was made.
+struct Communication {
+  std::uint64_t bytes = 0;      // of all workers
+  std::uint64_t exchanges = 0;  // as exchanges_name() calls them
+
+  Communication operator+(const Communication& other) const {
+    return {bytes + other.bytes, exchanges + other.exchanges};
+  }
+};
 
 class Engine {
  public:
@@ -77,8 +87,12 @@ class Engine {
   EpochPlan& plan() { return setup_.plan; }
   Models& models() { return *models_; }
   const Timeline& timeline() const { return timeline_; }
-  /// Since the engine was made; virtual if it is.
-  Seconds now() const { return stage_->now(); }
+  Communication communication() const;
+  /// As Coordinator's.
+  std::optional<double> distance() const { return coordinator_.distance(); }
+  /// Since the engine was made; virtual if it is, and then since its time began. What is only
+  /// measured takes no time.
+  Seconds now() const { return stage_->now() - coordinator_.measuring(); }
   bool is_virtual() const { return setup_.virtual_time.has_value(); }
   /// "cpu:1 + cpu:1 (emulated x0.25)".
   std::string device_names() const;

@@ -6,10 +6,20 @@ namespace evener {
 
 namespace {
 
+/// Some strategies would give a batch of the run to one device: here all of them take part in it.
+EngineSetup for_one_node(EngineSetup setup) {
+  check_inside_node(*setup.strategy.strategy);
+  if (setup.batch_per_device == 0 && !setup.devices.empty()) {
+    setup.batch_per_device = (setup.batch + setup.devices.size() - 1) / setup.devices.size();
+  }
+  return setup;
+}
+
 class EngineReplica final : public Replica {
  public:
   explicit EngineReplica(EngineSetup setup)
-      : vectors_(1 + state_vectors(setup.training.optimizer)), engine_(std::move(setup)) {
+      : vectors_(1 + state_vectors(setup.training.optimizer)),
+        engine_(for_one_node(std::move(setup))) {
     engine_.plan().schedule = {};  // each step says its rate
   }
 
@@ -28,6 +38,7 @@ class EngineReplica final : public Replica {
   FloatBuffer take(int vector) override { return engine_.models().take(vector); }
   void give(int vector, FloatBuffer values) override {
     engine_.models().give(vector, std::move(values));
+    if (vector == 0) engine_.models().restart();
   }
 
  private:

@@ -24,12 +24,34 @@ std::optional<Slice> EpochRows::peek(std::size_t size) const {
   return front(ahead(), size);
 }
 
-std::optional<Slice> EpochRows::cut(int worker, std::size_t size, bool further) {
-  if (!returned_.empty()) {
-    const Slice slice = returned_.front();
-    returned_.pop_front();
-    return slice;
-  }
+std::optional<Slice> EpochRows::cut_returned() {
+  if (returned_.empty()) return std::nullopt;
+  const Slice slice = returned_.front();
+  returned_.pop_front();
+  return slice;
+}
+
+std::optional<Slice> EpochRows::cut_behind(std::size_t size) {
+  if (auto slice = cut_returned()) return slice;
+  if (waiting() == 0) return std::nullopt;
+  for (const Aside& aside : aside_) loosen(aside);
+  aside_.clear();
+  if (loose_.size() >= size) return cut_loose(size);
+  std::vector<std::uint32_t> rows = loose_;
+  // Enough for a batch whose rows have few non-zeros.
+  const auto more = ahead().first(std::min(2 * size, ahead().size()));
+  rows.insert(rows.end(), more.begin(), more.end());
+  Slice slice = front(rows, size);
+  const std::size_t old = std::min(slice.rows.size(), loose_.size());
+  loose_.erase(loose_.begin(), loose_.begin() + static_cast<std::ptrdiff_t>(old));
+  next_ += slice.rows.size() - old;
+  gathered_.emplace_back(slice.rows.begin(), slice.rows.end());
+  slice.rows = gathered_.back();
+  return slice;
+}
+
+std::optional<Slice> EpochRows::cut(int worker, std::size_t size) {
+  if (auto slice = cut_returned()) return slice;
   const auto own = std::find_if(aside_.begin(), aside_.end(),
                                 [&](const Aside& aside) { return aside.worker == worker; });
   if (own != aside_.end()) {
@@ -38,7 +60,7 @@ std::optional<Slice> EpochRows::cut(int worker, std::size_t size, bool further) 
     if (aside.size == size) return aside.slice;
     loosen(aside);
   }
-  const bool nothing_else = !further || ahead().empty();
+  const bool nothing_else = ahead().empty();
   if (nothing_else && loose_.empty()) {
     for (const Aside& aside : aside_) loosen(aside);
     aside_.clear();

@@ -28,11 +28,12 @@ class EpochRows {
   /// A worker's next batch, or nothing if none is left. Rows that came back go first, as they were
   /// cut; then what was set aside for the worker, if that is as large as is asked for now. What is
   /// set aside for others is taken when there is nothing else.
-  std::optional<Slice> cut(int worker, std::size_t size) { return cut(worker, size, true); }
+  std::optional<Slice> cut(int worker, std::size_t size);
   /// What `cut` would give a worker that is alone.
   std::optional<Slice> peek(std::size_t size) const;
-  /// Only what is behind next_row(): for a run that is about to pause.
-  std::optional<Slice> cut_behind(int worker, std::size_t size) { return cut(worker, size, false); }
+  /// For a run that is about to pause, while there is something behind next_row(): a whole batch
+  /// that begins with it. Small ones would be noise in the optimizer's state for long.
+  std::optional<Slice> cut_behind(std::size_t size);
 
   /// Sets aside the batch that a worker will most likely ask for next. Nothing where rows that came
   /// back go first or no more are left.
@@ -62,7 +63,7 @@ class EpochRows {
     Slice slice;
   };
 
-  std::optional<Slice> cut(int worker, std::size_t size, bool further);
+  std::optional<Slice> cut_returned();
   /// The first batch of these rows.
   Slice front(std::span<const std::uint32_t> rows, std::size_t size) const;
   std::span<const std::uint32_t> ahead() const { return std::span(order_).subspan(next_); }

@@ -1,5 +1,6 @@
 // Synchronous training's model: every worker works out the gradient of its part of the batch, and
 // one update is made from their weighted sum.
+#include <algorithm>
 #include <utility>
 
 #include "evener/device/cpu/kernels.h"
@@ -13,6 +14,7 @@ namespace {
 struct GradientWorker {
   std::unique_ptr<Replica> replica;  // parameters and, as its only state, the gradient
   RowSet touched;
+  std::size_t pieces = 0;  // whose gradients are summed up in it
   bool present = true;
   FloatBuffer mirror{};  // of the gradient, where the replica has memory of its own
 };
@@ -39,13 +41,14 @@ class GradientModel final : public Models {
       const Training training = gradient_only(training_of_worker(setup.training, i));
       workers_.push_back(
           {setup.devices[i]->make_replica(setup.network, training), RowSet(feature_rows())});
-      if (workers_.back().replica->remote()) workers_.back().mirror = FloatBuffer(size_);
+      touch(workers_.back());
     }
   }
 
   double compute(const Task& task) override {
     GradientWorker& worker = workers_[static_cast<std::size_t>(task.worker)];
     const double sum = step_through(*worker.replica, setup_.data, task);
+    worker.pieces += task.parts.size();
     for (const auto& part : task.parts) {
       if (setup_.network.sparse_input()) worker.touched.add_features(*setup_.data, part.slice.rows);
     }
@@ -57,7 +60,11 @@ class GradientModel final : public Models {
 
   void apply(const Apply& decision, const Step& step) override {
     auto gradients = take_gradients();
-    const std::vector<double> weights = shares_of_present(decision.weights, gradients);
+    std::vector<double> weights = shares_of_present(decision.weights, gradients);
+    // Pieces of a worker are equally large, but for the last of an epoch: their mean is its part's.
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (workers_[i].pieces > 1) weights[i] /= static_cast<double>(workers_[i].pieces);
+    }
     const bool sparse = setup_.network.sparse_input();
     walk_.walk(sparse ? &touched_.rows() : nullptr, [&](std::size_t at, std::size_t n) {
       std::fill_n(sum_.data() + at, n, 0.0F);
@@ -71,7 +78,10 @@ class GradientModel final : public Models {
     give_gradients(std::move(gradients));
     apply_gradient(setup_.network, setup_.training, step, global_, sum_.span(), touched_.rows());
     distribute(&touched_.rows());
-    for (auto& worker : workers_) worker.touched.clear();
+    for (auto& worker : workers_) {
+      worker.touched.clear();
+      worker.pieces = 0;
+    }
     touched_.clear();
   }
 
@@ -95,6 +105,16 @@ class GradientModel final : public Models {
   std::size_t bytes() const override { return size_ * sizeof(float); }
 
  private:
+  /// So that the memory of a gradient is there before the first step is timed.
+  void touch(GradientWorker& worker) const {
+    if (worker.replica->remote()) {
+      worker.mirror = FloatBuffer(size_);
+      return;
+    }
+    FloatBuffer gradient = worker.replica->take(1);
+    std::fill_n(gradient.data(), gradient.size(), 0.0F);
+    worker.replica->give(1, std::move(gradient));
+  }
   std::size_t feature_rows() const {
     return setup_.network.sparse_input() ? setup_.network.features : 0;
   }

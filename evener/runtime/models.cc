@@ -1,9 +1,23 @@
 #include "evener/runtime/models.h"
 
+#include <algorithm>
 #include <cassert>
 #include <numeric>
 
+#include <fmt/format.h>
+
 namespace evener {
+
+std::string kept_name(std::size_t worker, std::size_t vector) {
+  return fmt::format("worker{}.{}", worker, vector);
+}
+
+void keep_copy(const FloatBuffer& vector, const std::string& name, KeptVectors& kept) {
+  if (vector.size() == 0) return;
+  FloatBuffer copy(vector.size());
+  std::copy_n(vector.data(), vector.size(), copy.data());
+  kept[name] = std::move(copy);
+}
 
 void Models::merge(const Merge& /*decision*/) {
   assert(!"this model has no replicas to merge");
@@ -16,6 +30,21 @@ void Models::absorb(const Absorb& /*decision*/) {
 }
 void Models::apply(const Apply& /*decision*/, const Step& /*step*/) {
   assert(!"this model has no gradients to apply");
+}
+
+std::size_t Models::offer(const Offer& /*decision*/) {
+  assert(!"this model has no peers");
+  return 0;
+}
+std::size_t Models::answer(const Answer& /*decision*/) {
+  assert(!"this model has no peers");
+  return 0;
+}
+void Models::settle(const Settle& /*decision*/) {
+  assert(!"this model has no peers");
+}
+void Models::average() {
+  assert(!"this model has no peers");
 }
 
 double step_through(Replica& replica, const Dataset* data, const Task& task) {
@@ -63,6 +92,8 @@ std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoic
       return make_gradient_model(setup);
     case Sharing::pushes:
       return make_server_model(setup, compression_of(strategy));
+    case Sharing::peers:
+      return make_peer_models(setup, strategy);
   }
   return nullptr;
 }

@@ -2,7 +2,9 @@
 // one model. Chosen by the strategy; both runtimes use the same arithmetic.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,14 @@ struct Failure {
   bool merged = false;
 };
 
+/// Vectors of the model's size, by name.
+using KeptVectors = std::map<std::string, FloatBuffer>;
+/// Of a worker's vector, numbered as Replica's; what follows those of its optimizer is its own.
+std::string kept_name(std::size_t worker, std::size_t vector);
+inline constexpr const char* kServerMomentum = "server.momentum";
+/// A copy under that name, unless there is nothing.
+void keep_copy(const FloatBuffer& vector, const std::string& name, KeptVectors& kept);
+
 class Models {
  public:
   virtual ~Models() = default;
@@ -39,12 +49,24 @@ class Models {
   virtual void absorb(const Absorb& decision);
   virtual void reject(int /*worker*/) {}
 
+  // Between gossiping nodes, of a worker that is idle; what a letter takes along, in bytes.
+  virtual std::size_t offer(const Offer& decision);
+  virtual std::size_t answer(const Answer& decision);
+  virtual void settle(const Settle& decision);
+  /// Called while every worker is idle.
+  virtual void average();
+  /// Of a worker that just finished: how far its model is from the one after its last exchange.
+  virtual double change(int /*worker*/) const { return 0; }
+
   // Called while every worker is idle. A worker whose device fails meanwhile is left out, and
   // take_failures() tells.
   virtual void merge(const Merge& decision);
   virtual void attract(const Attract& decision);
   virtual void apply(const Apply& decision, const Step& step);
   virtual std::vector<double> norms() { return {}; }
+  /// Between the replicas that are there (replica_distance.h); nothing where each worker has none
+  /// of its own. Changes nothing.
+  virtual std::optional<double> distance() { return std::nullopt; }
   virtual void lose(int /*worker*/) {}
   /// After evaluator() or give(): replicas are what they must be when training goes on.
   virtual void resume() {}
@@ -62,6 +84,15 @@ class Models {
   /// The global model: vector 0, then optimizer state, as Replica's of the same name.
   virtual FloatBuffer take(int vector) = 0;
   virtual void give(int vector, FloatBuffer values) = 0;
+  /// What was given is another model than was taken: replicas start from it when training goes on,
+  /// and so does the momentum of merges.
+  virtual void restart() {}
+
+  // What else an exact resume needs. Asked while every worker is idle, before take; given after
+  // give where a run goes on from a checkpoint, and what is not among it begins as the state given
+  // does.
+  virtual KeptVectors keep() { return {}; }
+  virtual void restore(KeptVectors /*kept*/) {}
 
   /// Bytes of the parameters, what a copy moves.
   virtual std::size_t bytes() const = 0;
@@ -110,6 +141,7 @@ std::unique_ptr<Models> make_single_model(const ModelSetup& setup);
 std::unique_ptr<Models> make_shared_model(const ModelSetup& setup, bool overwrites);
 std::unique_ptr<Models> make_replica_models(const ModelSetup& setup);
 std::unique_ptr<Models> make_gradient_model(const ModelSetup& setup);
+std::unique_ptr<Models> make_peer_models(const ModelSetup& setup, const StrategyChoice& strategy);
 std::unique_ptr<Models> make_server_model(const ModelSetup& setup,
                                           const Compression& compression = {});
 

@@ -1,11 +1,25 @@
 #include "evener/runtime/node_replica.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "evener/runtime/models.h"
 
 namespace evener {
+
+NodeMemory memory_from(KeptVectors& kept, std::size_t worker, const NodeMemory& other) {
+  NodeMemory memory;
+  for (const FloatBuffer& instead : other) {
+    FloatBuffer vector = std::move(kept[kept_name(worker, memory.size() + 1)]);
+    if (vector.size() == 0) {
+      vector = FloatBuffer(instead.size());
+      std::copy_n(instead.data(), instead.size(), vector.data());
+    }
+    memory.push_back(std::move(vector));
+  }
+  return memory;
+}
 
 NodeReplica::NodeReplica(std::unique_ptr<Replica> replica, const Network& network,
                          const Dataset& data, const Compression& compression)
@@ -68,13 +82,46 @@ void NodeReplica::settle() {
   for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
     std::copy_n(owed_next_.data() + at, n, owed_.data() + at);
   });
+  list_owed_rows(changed_.rows());
+}
+
+void NodeReplica::list_owed_rows(std::span<const std::uint32_t> among) {
+  const std::size_t width = blocks_of(network_, layout_, {}).width;
   owed_rows_.clear();
-  for (const std::uint32_t row : changed_.rows()) {
-    const float* values = owed_.data() + row * blocks.width;
-    if (std::any_of(values, values + blocks.width, [](float v) { return v != 0; })) {
-      owed_rows_.add(row);
-    }
+  for (const std::uint32_t row : among) {
+    const float* values = owed_.data() + row * width;
+    if (std::any_of(values, values + width, [](float v) { return v != 0; })) owed_rows_.add(row);
   }
+}
+
+NodeMemory NodeReplica::memory(bool applied) {
+  if (compression_.active() && applied) settle();
+  NodeMemory memory;
+  for (int vector = 1; vector < replica_->vectors(); ++vector) {
+    replica_->store(vector, memory.emplace_back(layout_.size).span());
+  }
+  if (!compression_.active()) return memory;
+  std::copy_n(owed_.data(), layout_.size, memory.emplace_back(layout_.size).data());
+  return memory;
+}
+
+void NodeReplica::remember(NodeMemory memory) {
+  const auto states = static_cast<std::size_t>(replica_->vectors()) - 1;
+  const std::size_t all = states + (compression_.active() ? 1 : 0);
+  if (memory.empty()) {
+    for (std::size_t i = 0; i < all; ++i) memory.emplace_back(layout_.size);
+  }
+  if (memory.size() != all) throw Error("a memory of another optimizer");
+  for (std::size_t i = 0; i < states; ++i) {
+    replica_->load(static_cast<int>(i) + 1, memory[i].span());
+  }
+  if (!compression_.active()) return;
+  owed_ = std::move(memory.back());
+  changed_.clear();
+  if (!network_.sparse_input()) return;
+  std::vector<std::uint32_t> rows(network_.features);
+  std::iota(rows.begin(), rows.end(), 0);
+  list_owed_rows(rows);
 }
 
 }  // namespace evener

@@ -2,8 +2,10 @@
 // The server's half is parameter_store.h.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "evener/device/device.h"
@@ -13,6 +15,14 @@
 #include "evener/runtime/task.h"
 
 namespace evener {
+
+/// What a node remembers beside the model: its optimizer's vectors, and with compression what it
+/// owes.
+using NodeMemory = std::vector<FloatBuffer>;
+
+/// What was kept of a worker's, and where nothing was, the other's.
+NodeMemory memory_from(std::map<std::string, FloatBuffer>& kept, std::size_t worker,
+                       const NodeMemory& other);
 
 class NodeReplica {
  public:
@@ -30,12 +40,18 @@ class NodeReplica {
   /// part; what compression leaves of it.
   void difference(std::span<float> push);
 
+  /// While no push of its waits; `applied`: what became of the last one.
+  NodeMemory memory(bool applied);
+  /// None of it: it begins anew. Error where it is not a node's of this network and optimizer.
+  void remember(NodeMemory memory);
+
   const std::vector<std::uint32_t>& changed() const { return changed_.rows(); }
   Replica& device() { return *replica_; }
   bool remote() const { return replica_->remote(); }
 
  private:
   void settle();
+  void list_owed_rows(std::span<const std::uint32_t> among);
   void compress_push(const Blocks& blocks, std::span<float> push);
 
   std::unique_ptr<Replica> replica_;

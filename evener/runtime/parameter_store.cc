@@ -120,6 +120,18 @@ void ParameterStore::renew_all() {
   for (auto& node : nodes_) node.fresh = false;
 }
 
+void ParameterStore::set_momentum(FloatBuffer momentum) {
+  momentum_ = std::move(momentum);
+  ever_.clear();
+  if (momentum_.size() == 0) return;
+  for (std::uint32_t row = 0; row < feature_rows(); ++row) {
+    const float* values = momentum_.data() + row * shard_.width;
+    const bool moves =
+        std::any_of(values, values + shard_.width, [](float value) { return value != 0; });
+    if (moves) ever_.add(row);
+  }
+}
+
 /// `changed` stays: those rows are pulled anew.
 void ParameterStore::clear(Node& node) {
   for_blocks(blocks(node.changed), shard_.size(),

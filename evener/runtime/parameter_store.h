@@ -49,6 +49,13 @@ class ParameterStore {
   void renew(int node) { at(node).fresh = false; }
   void renew_all();
 
+  /// What became of the node's last push, before its next pull.
+  bool applied(int node) { return at(node).applied; }
+
+  /// Of the model's moves; empty where there is none.
+  const FloatBuffer& momentum() const { return momentum_; }
+  void set_momentum(FloatBuffer momentum);
+
   FloatBuffer& model() { return model_; }
   const FloatBuffer& model() const { return model_; }
 

@@ -19,6 +19,9 @@ struct EpochPlan {
   Balance balance = Balance::rows;
   Schedule schedule;
   std::uint64_t seed = 1;
+  /// How far replicas are from each other where an epoch ends or pauses, before they are brought
+  /// together there.
+  bool measures_distance = false;
 
   std::size_t row_count() const { return rows.empty() ? data->rows() : rows.size(); }
 };

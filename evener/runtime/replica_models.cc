@@ -9,6 +9,7 @@
 #include "evener/device/cpu/kernels.h"
 #include "evener/runtime/merge_walk.h"
 #include "evener/runtime/models.h"
+#include "evener/runtime/replica_distance.h"
 
 namespace evener {
 
@@ -183,6 +184,13 @@ class ReplicaModels final : public Models {
     return norms;
   }
 
+  std::optional<double> distance() override {
+    auto views = take_all();
+    const double distance = replica_distance(views);
+    give_back(views);
+    return distance;
+  }
+
   void lose(int worker) override {
     const auto index = static_cast<std::size_t>(worker);
     leave(index);
@@ -254,6 +262,7 @@ class ReplicaModels final : public Models {
     }
     on_device(owner, [&] { owner.replica->give(vector, std::move(values)); });
   }
+  void restart() override { stale_ = true; }
   std::size_t bytes() const override { return layout_.size * sizeof(float); }
 
  private:

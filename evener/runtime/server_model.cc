@@ -79,22 +79,47 @@ class ServerModel final : public Models {
     throw DeviceError("every device has failed");
   }
 
-  /// Optimizer state is the workers' own: that of the first stands for all.
+  /// Optimizer state is the workers' own: this is that of the first.
   FloatBuffer take(int vector) override {
     if (vector == 0) return std::move(store_.model());
     FloatBuffer values(size_);
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-      const auto store = [&](Replica& replica) { replica.store(vector, values.span()); };
-      if (with(static_cast<int>(i), store)) return values;
-    }
-    throw DeviceError("every device has failed");
+    with_first([&](Replica& replica) { replica.store(vector, values.span()); });
+    return values;
   }
   void give(int vector, FloatBuffer values) override {
-    store_.renew_all();
-    for (std::size_t i = 0; vector > 0 && i < workers_.size(); ++i) {
-      with(static_cast<int>(i), [&](Replica& replica) { replica.load(vector, values.span()); });
+    if (vector > 0) {
+      return with_first([&](Replica& replica) { replica.load(vector, values.span()); });
     }
-    if (vector == 0) store_.model() = std::move(values);
+    store_.renew_all();
+    store_.model() = std::move(values);
+  }
+
+  KeptVectors keep() override {
+    KeptVectors kept;
+    keep_copy(store_.momentum(), kServerMomentum, kept);
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      with(static_cast<int>(i), [&](Replica& /*replica*/) {
+        NodeMemory memory = workers_[i].node.memory(store_.applied(static_cast<int>(i)));
+        for (std::size_t k = 0; k < memory.size(); ++k) {
+          kept[kept_name(i, k + 1)] = std::move(memory[k]);
+        }
+      });
+    }
+    return kept;
+  }
+  void restore(KeptVectors kept) override {
+    store_.set_momentum(std::move(kept[kServerMomentum]));
+    NodeMemory first;
+    with_first([&](Replica& replica) {
+      for (int k = 1; k < replica.vectors(); ++k) {
+        replica.store(k, first.emplace_back(size_).span());
+      }
+    });
+    if (compression_.active()) first.emplace_back(size_);
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      with(static_cast<int>(i),
+           [&](Replica& /*replica*/) { workers_[i].node.remember(memory_from(kept, i, first)); });
+    }
   }
   std::size_t bytes() const override { return size_ * sizeof(float); }
 
@@ -107,6 +132,15 @@ class ServerModel final : public Models {
     worker.present = worker.present && attempt(static_cast<std::size_t>(index), true,
                                                [&] { work(worker.node.device()); });
     return worker.present;
+  }
+
+  /// The first that is there.
+  template <class F>
+  void with_first(F work) {
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      if (with(static_cast<int>(i), work)) return;
+    }
+    throw DeviceError("every device has failed");
   }
 
   Compression compression_;

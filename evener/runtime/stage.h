@@ -31,6 +31,8 @@ class Stage {
   /// somebody comes or goes. At least one task is under way, or awaits() is true.
   virtual std::optional<Arrival> next() = 0;
   virtual void wake_at(Seconds time) = 0;
+  /// A letter of so many bytes sets out. It counts as a task under way, and arrives like one.
+  virtual void send(const Letter& /*letter*/, std::size_t /*bytes*/) {}
 
   // Workers that come and go.
   virtual bool is_there(int /*worker*/) const { return true; }
@@ -41,6 +43,8 @@ class Stage {
   virtual bool awaits() const { return false; }
   /// A merge over all workers has just been carried out: time for it passes.
   virtual void pass_merge() {}
+  /// What such a merge moves from and to a worker.
+  virtual std::size_t merge_bytes(int /*worker*/) const { return 0; }
   /// So many pushes have just been brought into the shared model.
   virtual void pass_absorb(std::size_t /*pushes*/) {}
 };

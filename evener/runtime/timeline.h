@@ -32,9 +32,10 @@ using StalenessCounts = std::array<std::uint64_t, kStalenessBounds.size() + 1>;
 struct WorkerTotals {
   std::uint64_t tasks = 0, updates = 0, rows = 0;
   Seconds compute = 0, transfer = 0;
-  std::uint64_t bytes = 0;     // of its pulls and pushes
-  std::uint64_t rejected = 0;  // pushes that were refused
-  double staleness_sum = 0;    // over updates
+  std::uint64_t bytes = 0;      // of its pulls and pushes
+  std::uint64_t rejected = 0;   // pushes that were refused, offers that were declined
+  std::uint64_t exchanges = 0;  // with a gossiping peer
+  double staleness_sum = 0;     // over updates
   std::uint64_t staleness_max = 0;
   StalenessCounts staleness_counts{};
   std::size_t last_batch = 0, batch_before = 0;
@@ -49,12 +50,25 @@ class Timeline {
   void add_task(const Task& task, const Spent& spent, std::uint64_t staleness);
   void add_merge(Seconds begin, Seconds end);
   void set_lost(int worker, bool lost) { totals_[static_cast<std::size_t>(worker)].lost = lost; }
+  /// A letter that took so many bytes along; `exchanged`: with it the worker's model has moved.
+  void add_letter(int worker, std::size_t bytes, bool exchanged) {
+    WorkerTotals& totals = totals_[static_cast<std::size_t>(worker)];
+    totals.bytes += bytes;
+    totals.exchanges += exchanged ? 1 : 0;
+  }
+  /// Of one who takes an offer: two models have met.
+  void add_answer(int worker, std::size_t bytes) {
+    add_letter(worker, bytes, true);
+    ++exchanges_;
+  }
   void add_reject(int worker) { ++totals_[static_cast<std::size_t>(worker)].rejected; }
 
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<WorkerTotals>& totals() const { return totals_; }
   const std::vector<TimelineEntry>& entries() const { return entries_; }
   std::uint64_t merges() const { return merges_; }
+  /// Each counted once, not for both.
+  std::uint64_t exchanges() const { return exchanges_; }
   Seconds merge_seconds() const { return merge_seconds_; }
   bool truncated() const { return truncated_; }
 
@@ -67,7 +81,7 @@ class Timeline {
   std::vector<std::string> names_;
   std::vector<WorkerTotals> totals_;
   std::vector<TimelineEntry> entries_;
-  std::uint64_t merges_ = 0;
+  std::uint64_t merges_ = 0, exchanges_ = 0;
   Seconds merge_seconds_ = 0;
   bool truncated_ = false;
 };

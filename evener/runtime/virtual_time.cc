@@ -36,7 +36,8 @@ class VirtualTime final : public Stage {
         merge_bandwidth_(options.merge_bandwidth),
         servers_(options.servers),
         out_(options.server_bandwidth * options.servers),
-        in_(options.server_bandwidth * options.servers) {
+        in_(options.server_bandwidth * options.servers),
+        now_(options.begins_at) {
     for (std::size_t i = 0; i < options.devices.size(); ++i) {
       paces_.emplace_back(options.devices[i], options.seed, i);
       if (options.devices[i].joins_at == 0) continue;
@@ -76,6 +77,20 @@ class VirtualTime final : public Stage {
 
   void wake_at(Seconds time) override { wakes_.push(time); }
 
+  /// One letter after the other leaves a node; the slower of the two links counts.
+  void send(const Letter& letter, std::size_t bytes) override {
+    const auto from = static_cast<std::size_t>(letter.from),
+               to = static_cast<std::size_t>(letter.to);
+    const Seconds takes = std::max(paces_[from].transfer(bytes), paces_[to].transfer(bytes));
+    links_.resize(paces_.size());
+    links_[from] = std::max(now_, links_[from]) + takes;
+    Arrival arrival;
+    arrival.letter = letter;
+    arrival.spent.end = links_[from];
+    const std::pair key(links_[from], ++started_);
+    pending_.emplace(key, Pending{std::move(arrival)});
+  }
+
   std::optional<Arrival> next() override {
     // What came while the server was busy waits for it.
     if (!wakes_.empty() && wakes_.top() < pending_.begin()->first.first) {
@@ -90,6 +105,7 @@ class VirtualTime final : public Stage {
     }
     now_ = std::max(now_, node.key().first);
     Arrival arrival = std::move(node.mapped().arrival);
+    if (arrival.letter) return arrival;
     if (arrival.failure.empty()) {
       arrival.loss_sum = models_.compute(arrival.task);
       models_.end(arrival.task);
@@ -112,6 +128,10 @@ class VirtualTime final : public Stage {
     return joined;
   }
 
+  std::size_t merge_bytes(int worker) const override {
+    const bool linked = paces_[static_cast<std::size_t>(worker)].model().bandwidth > 0;
+    return linked ? 2 * models_.bytes() : 0;
+  }
   void pass_absorb(std::size_t pushes) override {
     const auto touched = static_cast<double>(models_.bytes() * (pushes + 1));
     now_ += touched / merge_bandwidth_ / servers_;
@@ -178,7 +198,8 @@ class VirtualTime final : public Stage {
   double servers_;
   ServerLink out_, in_;
   std::vector<SimulatedPace> paces_;
-  Seconds now_ = 0;
+  std::vector<Seconds> links_;  // when a node's way out is free again
+  Seconds now_;
   std::vector<int> late_;  // workers that have yet to come
   std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> wakes_;
   std::uint64_t started_ = 0;

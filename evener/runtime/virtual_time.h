@@ -22,6 +22,7 @@ struct VirtualTimeOptions {
   int servers = 1;                   // that keep the model of a parameter server, a shard each
   double server_bandwidth = 0;       // bytes a second of each, both ways; 0: no limit
   std::uint64_t seed = 1;
+  Seconds begins_at = 0;  // where it goes on from another
 };
 
 std::unique_ptr<Stage> make_virtual_time(Models& models, const Dataset& data,

@@ -36,12 +36,34 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
   expect_error({"worker"}, 2, "--coordinator is missing");
   expect_error({"worker", "--coordinator", "here"}, 2, "--coordinator here");
   expect_error({"worker", "--coordinator", "127.0.0.1:1", "--devices", "gpu"}, 2, "gpu");
+  expect_error(
+      {"worker", "--coordinator", "127.0.0.1:1", "--devices", "cpu:1,cpu:1", "--strategy", "bsp"},
+      2, "strategy bsp is of nodes; the devices of one node train by one of ");
+  expect_error(
+      {"worker", "--coordinator", "127.0.0.1:1", "--devices", "cpu:1", "--strategy", "sync"}, 2,
+      "--strategy is for several --devices");
+  const auto peer = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all{"--peers", "127.0.0.1:1,127.0.0.1:2", "--rank", "0"};
+    all.insert(all.end(), more.begin(), more.end());
+    return training("n", all);
+  };
+  expect_error(peer({"--devices", "cpu:1", "--device-strategy", "sync"}), 2,
+               "--device-strategy is for several --devices");
+  expect_error(peer({"--devices", "cpu:1,cpu:1", "--device-strategy", "gossip"}), 2,
+               "strategy gossip is of nodes");
+  expect_error(peer({"--strategy", "sync"}), 2, "peers without a coordinator have gossip");
+  expect_error(training("n", {"--device-strategy", "sync"}), 2, "--device-strategy is for --peers");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "n"));
   expect_error({"server"}, 2, "--coordinator is missing");
   expect_error({"server", "--coordinator", "a:1", "--listen", "0.0.0.0:0"}, 2, "--insecure");
   expect_error({"server", "--coordinator", "a:1", "--address", "b"}, 2, "--address b");
   expect_error(training("n", {"--servers", "2"}), 2, "--servers is for --nodes");
   expect_error({"status", "127.0.0.1:x"}, 2, "COORDINATOR 127.0.0.1:x");
   expect_error(training("n", {"--nodes", "2", "--devices", "cpu:1"}), 2, "--devices");
+  expect_error(training("n", {"--transport", "mpi"}), 2, "mpirun -n 4 evener train");
+  expect_error(training("n", {"--transport", "mpj"}), 2, "did you mean 'mpi'?");
+  expect_error(training("n", {"--transport", "mpi:openmp"}), 2, "did you mean 'mpi:openmpi'?");
+  expect_error(training("n", {"--transport", "mpi:mpich", "--nodes", "2"}), 2, "--nodes: not with");
 }
 
 TEST_F(ClusterCommand, NobodyThereIsSaid) {
@@ -129,6 +151,7 @@ TEST_F(ClusterCommand, WhatItSaysToGoOnWithGoesOn) {
   ASSERT_EQ(running.finish(), 130);
   EXPECT_THAT(running.said(),
               HasSubstr("go on with: evener train --nodes 2 --resume " + (folder_ / "cut")));
+  expect_error({"train", "--resume", folder_ / "cut"}, 2, "that run was a cluster's");
   Running again({"train", "--nodes", "2", "--resume", folder_ / "cut"}, environment_,
                 folder_ / "again");
   ASSERT_TRUE(again.wait_for("/5000"));
@@ -145,14 +168,17 @@ TEST_F(ClusterCommand, NodesAreDaspUnlessSaidOtherwise) {
 TEST_F(ClusterCommand, CertificatesMakeAClusterOfStrangersSafe) {
   ASSERT_EQ(run({"certs", folder_ / "certs"}).code, 0);
   expect_error({"certs", folder_ / "certs"}, 2, "has an authority already");
+  expect_error({"certs", folder_ / "more", "--hosts", ""}, 2, "--hosts");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "more/ca.pem"));
   Running running(
       coordinator({"--workers", "1", "--listen", "127.0.0.1:0", "--tls", folder_ / "certs"}),
       environment_, folder_ / "out");
-  ASSERT_TRUE(running.wait_for("on port "));
+  ASSERT_TRUE(running.wait_for(" at "));
   ASSERT_TRUE(running.wait_for("\n"));
   const std::string said = running.said();
-  const std::string port = said.substr(said.find("on port ") + 8);
-  const std::string address = "127.0.0.1:" + port.substr(0, port.find('\n'));
+  const std::string place = said.substr(said.find(" at ") + 4);
+  const std::string address = place.substr(0, place.find('\n'));
+  expect_error(coordinator({"--workers", "1", "--listen", address}), 1, "Address already in use");
   // Without a certificate nobody gets as far as a refusal.
   expect_error({"worker", "--coordinator", address, "--wait-seconds", "0.1", "--quiet"}, 1,
                "no coordinator");

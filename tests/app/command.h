@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/places.h"
 #include "tests/run/easy_data.h"
 #include "tests/run/support.h"
 #include <fcntl.h>

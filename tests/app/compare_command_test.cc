@@ -1,5 +1,6 @@
 #include <csignal>
 #include <filesystem>
+#include <sstream>
 
 #include "tests/app/command.h"
 
@@ -71,6 +72,92 @@ TEST_F(Compare, RunsRealDevicesToo) {
   const json result = json::parse(outcome.out);
   EXPECT_EQ(result.at("virtual_time"), false);
   EXPECT_EQ(result.at("devices")[1], "cpu:1 (emulated x0.5)");
+}
+
+/// Of a run in comparison.json: what it says at each evaluation goes with what its workers did.
+void expect_consistent(const json& run_, bool has_replicas) {
+  std::uint64_t before = 0;
+  for (const auto& point : run_.at("curve")) {
+    EXPECT_GE(point.at("exchanges").get<std::uint64_t>(), before);
+    before = point.at("exchanges");
+    EXPECT_EQ(point.at("replica_distance").is_number(), has_replicas);
+    if (has_replicas) {  // two peers that have just exchanged are the same
+      EXPECT_GE(point.at("replica_distance").get<double>(), 0);
+    }
+  }
+  EXPECT_GT(before, 0U);
+  std::uint64_t bytes = 0;
+  for (const auto& worker : run_.at("workers")) bytes += worker.at("bytes").get<std::uint64_t>();
+  EXPECT_EQ(run_.at("curve").back().at("bytes").get<std::uint64_t>(), bytes);
+}
+
+TEST_F(Compare, ShowsWhatNodesTellEachOtherInBothRuntimes) {
+  const std::vector<std::vector<std::string>> runtimes{
+      {"--virtual", EVENER_SOURCE_DIR "/docs/examples/nodes.toml"}, {"--devices", "cpu:1,cpu:1"}};
+  for (const auto& runtime : runtimes) {
+    auto arguments = compare({"--strategies", "gossip,adaptive-gossip,local-sgd,bsp,dasp,sync",
+                              "--json", "--seeds", "1"});
+    arguments.insert(arguments.end(), runtime.begin(), runtime.end());
+    const Outcome outcome = run(arguments);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const json comparison = json::parse(outcome.out);
+    for (const auto& strategy : comparison.at("strategies")) {
+      SCOPED_TRACE(strategy.at("strategy"));
+      const std::string name = strategy.at("strategy"), kind = strategy.at("exchanges_are");
+      EXPECT_EQ(kind, name.ends_with("gossip")          ? "exchanges"
+                      : name == "bsp" || name == "dasp" ? "pushes"
+                                                        : "merges");
+      expect_consistent(strategy.at("runs")[0], name.ends_with("gossip") || name == "local-sgd");
+    }
+    EXPECT_THAT(contents_of(folder_ / "out/report.html"),
+                AllOf(HasSubstr("Communication over time"), HasSubstr("gossip: exchanges"),
+                      HasSubstr("bsp: pushes"), HasSubstr("local-sgd: merges")));
+    std::filesystem::remove_all(folder_ / "out");
+  }
+}
+
+TEST_F(Compare, RunsWorkerProcessesOfThisMachine) {
+  const Outcome outcome = run(compare({"--strategies", "bsp,dasp,auto", "--nodes", "2", "--emulate",
+                                       "node1=x0.5", "--json", "--seeds", "1", "--epochs", "2"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result.at("devices"), json({"node 0", "node 1 (emulated x0.5)"}));
+  ASSERT_EQ(result.at("strategies").size(), 3U);
+  EXPECT_EQ(result.at("strategies")[2].at("strategy"), "dasp") << "what train --nodes chooses";
+  for (const auto& strategy : result.at("strategies")) {
+    const json run_ = strategy.at("runs")[0];
+    EXPECT_EQ(run_.at("curve").size(), 2U);
+    expect_consistent(run_, false);
+    for (const auto& worker : run_.at("workers")) EXPECT_GT(worker.at("bytes").get<int>(), 0);
+  }
+  std::filesystem::remove_all(folder_ / "out");
+  expect_error(compare({"--strategies", "sync", "--nodes", "2"}), 2, "nodes have bsp, asp");
+  expect_error(compare({"--strategies", "bsp", "--nodes", "2", "--devices", "cpu:1"}), 2,
+               "--devices: with --nodes");
+  expect_error(compare({"--strategies", "bsp", "--nodes", "2", "--virtual", kCluster}), 2,
+               "--virtual and --nodes: choose one");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(Compare, ARunRecordsTheSame) {
+  const Outcome outcome =
+      run({"train", folder_ / "data", "--hidden", "8", "--epochs", "2", "--eval-every", "2",
+           "--devices", "cpu:1,cpu:1", "--strategy", "gossip", "-o", folder_ / "run", "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::istringstream lines(contents_of(folder_ / "run/metrics.jsonl"));
+  std::vector<json> epochs;
+  for (std::string line; std::getline(lines, line);) {
+    if (const json record = json::parse(line); record.at("kind") == "epoch") {
+      epochs.push_back(record);
+    }
+  }
+  ASSERT_EQ(epochs.size(), 2U);
+  EXPECT_FALSE(epochs[0].contains("replica_distance")) << "it is not evaluated";
+  EXPECT_TRUE(epochs[1].at("replica_distance").is_number());
+  for (const char* field : {"bytes", "exchanges"}) {
+    EXPECT_GT(epochs[0].at(field).get<int>(), 0) << field;
+    EXPECT_GT(epochs[1].at(field).get<int>(), epochs[0].at(field).get<int>()) << field;
+  }
 }
 
 TEST_F(Compare, AutoIsWhatTrainChooses) {

@@ -1,5 +1,6 @@
 """scripts/check_tidy must fail on a known finding, in a source and in a header of the project."""
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -11,6 +12,11 @@ CHECKER = ROOT / "scripts" / "check_tidy"
 
 
 class TidyTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.cache = folder.name
+
     def check(self, files):
         """Exit code and output for evener/a.cc of a small project with these files."""
         with tempfile.TemporaryDirectory() as folder:
@@ -24,8 +30,12 @@ class TidyTest(unittest.TestCase):
             command = {"directory": folder, "file": source,
                        "command": f"g++ -std=c++20 -Wall -Wduplicated-cond -Werror -I{folder} -c {source}"}
             (root / "compile_commands.json").write_text(json.dumps([command]), encoding="utf-8")
-            done = subprocess.run([CHECKER, folder, source], capture_output=True, text=True, check=False)
-            return done.returncode, done.stdout + done.stderr
+            return self.run_checker(folder, source)
+
+    def run_checker(self, folder, source):
+        done = subprocess.run([CHECKER, folder, source], capture_output=True, text=True, check=False,
+                              env={**os.environ, "XDG_CACHE_HOME": self.cache})
+        return done.returncode, done.stdout + done.stderr
 
     def test_accepts_clean_code(self):
         status, output = self.check({"a.cc": "int twice(int x) {\n  return 2 * x;\n}\n"})
@@ -45,6 +55,16 @@ class TidyTest(unittest.TestCase):
         status, output = self.check({"a.cc": '#include "evener/b.h"\n', "b.h": "inline int WrongCase() { return 1; }\n"})
         self.assertNotEqual(status, 0)
         self.assertIn("b.h:1:", output)
+
+    def test_looks_again_only_where_something_has_changed(self):
+        header = "inline int right_case() { return 1; }\n"
+        clean = {"a.cc": '#include "evener/b.h"\n', "b.h": header}
+        for known in ("0 of them", "1 of them"):
+            status, output = self.check(clean)
+            self.assertEqual(status, 0, output)
+            self.assertIn(known, output)
+        status, output = self.check({**clean, "b.h": header.replace("right_case", "WrongCase")})
+        self.assertNotEqual(status, 0, output)
 
 
 if __name__ == "__main__":

@@ -23,8 +23,7 @@ struct Curve {
 
 Curve curve_of(const std::vector<DeviceModel>& devices, std::uint64_t seed) {
   const ClaimData data = claim_data("bibtex/train.txt.xz", "bibtex/test.txt.xz");
-  const std::string folder = testing::TempDir() + fmt::format("evener-claims-auto-{}-{}",
-                                                              devices.size(), devices.back().name);
+  const std::string folder = own_folder("auto");
   std::filesystem::remove_all(folder);
   TrainOptions options;
   options.data = data.train;
@@ -50,8 +49,8 @@ Curve curve_of(const std::vector<DeviceModel>& devices, std::uint64_t seed) {
   return curve;
 }
 
-/// What finding out may cost, once: about 24 batches of the first device.
-constexpr double kTrials = 24 * (0.2e-3 + 256 * 60e-6);
+/// What finding out may cost, once: six batches of the first device, about.
+constexpr double kTrials = 6 * (0.2e-3 + 256 * 60e-6);
 
 DeviceModel cores(double speed) {
   return card(speed, 60e-6);

@@ -1,6 +1,7 @@
 #include <cstdlib>
 
 #include "tests/claims/claims.h"
+#include "tests/places.h"
 
 namespace evener {
 
@@ -16,8 +17,14 @@ ClaimData claim_data(const std::string& train, const std::string& test) {
   if (has_claim_data(train)) return {kShared + train, kShared + test};
   const std::string own = testing::TempDir() + "evener-claims-debian-tags";
   if (!std::filesystem::exists(own + "/train.txt")) {
-    const std::string command = EVENER_COMMAND " dataset debian-tags -o '" + own + "' >/dev/null";
+    // Another test may be making it too: whoever is done first has made it.
+    const std::string making = own_folder("debian-tags");
+    const std::string command =
+        EVENER_COMMAND " dataset debian-tags -o '" + making + "' >/dev/null";
     if (std::system(command.c_str()) != 0) throw Error("debian-tags could not be made");
+    std::error_code made_meanwhile;
+    std::filesystem::rename(making, own, made_meanwhile);
+    if (made_meanwhile) std::filesystem::remove_all(making);
   }
   return {own + "/train.txt", own + "/test.txt"};
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "evener/run/compare.h"
 
@@ -19,6 +20,11 @@ ClaimData claim_data(const std::string& train, const std::string& test);
 /// Whether that is the file asked for: what is claimed of times to a target on one set need not
 /// hold on another.
 bool has_claim_data(const std::string& train);
+
+/// A folder that no other process uses.
+inline std::string own_folder(const std::string& name) {
+  return fmt::format("{}evener-claims-{}-{}", testing::TempDir(), name, getpid());
+}
 
 inline DeviceModel card(double speed, double per_row = 20e-6) {
   DeviceModel device;

@@ -18,7 +18,13 @@ DeviceModel node(double slowness) {
   return device;
 }
 
-Comparison on_nodes(const std::vector<double>& slowness) {
+std::vector<DeviceModel> nodes_at(const std::vector<double>& slowness) {
+  std::vector<DeviceModel> nodes;
+  for (const double slow : slowness) nodes.push_back(node(slow));
+  return nodes;
+}
+
+Claim claim_on(std::vector<DeviceModel> nodes) {
   const ClaimData data = claim_data("bibtex/train.txt.xz", "bibtex/test.txt.xz");
   Claim claim;
   claim.train.data = data.train;
@@ -33,8 +39,22 @@ Comparison on_nodes(const std::vector<double>& slowness) {
   claim.train.cache = false;
   claim.options.strategies = {"bsp", "asp", "dasp"};
   claim.options.metric = "loss";
+  claim.devices = std::move(nodes);
+  return claim;
+}
+
+Comparison on_nodes(const std::vector<double>& slowness) {
+  Claim claim = claim_on(nodes_at(slowness));
   claim.options.grid = {1, 3, 10};
-  for (const double slow : slowness) claim.devices.push_back(node(slow));
+  return claim.run();
+}
+
+/// With fewer epochs, learning rates and seeds, so that it takes a third of the time.
+Comparison in_short_on(std::vector<DeviceModel> nodes) {
+  Claim claim = claim_on(std::move(nodes));
+  claim.train.epochs = 10;
+  claim.options.grid = {3, 4.5};
+  claim.options.seeds = 3;
   return claim.run();
 }
 
@@ -58,6 +78,30 @@ TEST(Dasp, IsFarAheadOfBspBesideStragglersAndFresherThanAsp) {
   const Comparison one = on_nodes({1, 1, 1, 1, 1, 1, 1, 8});
   EXPECT_LT(median_time(one, kDasp), 0.4 * median_time(one, kBsp));
   EXPECT_LT(most_stale(one.strategies[kDasp]), 0.5 * most_stale(one.strategies[kAsp]));
+}
+
+TEST(Dasp, IsAheadOfBspAndNotBehindAspWhereSpeedsAreSpread) {
+  if (!has_claim_data("bibtex/train.txt.xz")) GTEST_SKIP() << "the set it is about is not here";
+  std::vector<double> slowness;
+  for (int i = 0; i < 8; ++i) slowness.push_back(1 + i / 7.0);
+  const Comparison spread = in_short_on(nodes_at(slowness));
+  EXPECT_LT(median_time(spread, kDasp), 0.95 * median_time(spread, kBsp));
+  EXPECT_LT(median_time(spread, kDasp), 1.03 * median_time(spread, kAsp));
+  EXPECT_LT(most_stale(spread.strategies[kDasp]), 0.5 * most_stale(spread.strategies[kAsp]));
+}
+
+TEST(Dasp, DoesNotWaitForNodesThatStallNowAndThen) {
+  if (!has_claim_data("bibtex/train.txt.xz")) GTEST_SKIP() << "the set it is about is not here";
+  std::vector<DeviceModel> nodes = nodes_at(std::vector<double>(8, 1.0));
+  for (auto& device : nodes) {
+    device.burst_every = 0.5;
+    device.burst_seconds = 0.1;
+    device.burst_factor = 8;
+  }
+  const Comparison bursts = in_short_on(std::move(nodes));
+  EXPECT_LT(median_time(bursts, kDasp), 0.6 * median_time(bursts, kBsp));
+  EXPECT_LT(median_time(bursts, kDasp), 1.03 * median_time(bursts, kAsp));
+  EXPECT_LT(most_stale(bursts.strategies[kDasp]), 0.5 * most_stale(bursts.strategies[kAsp]));
 }
 
 }  // namespace

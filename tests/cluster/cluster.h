@@ -86,15 +86,16 @@ inline ClusterResult train_without_network(const Dataset& data, const ClusterSet
 /// A worker on a thread of its own.
 class TestWorker {
  public:
-  TestWorker(const Dataset& data, const ClusterSetting& setting, int port, int rank,
-             WorkerOptions options = {}) {
-    options.coordinator = fmt::format("127.0.0.1:{}", port);
+  TestWorker(const Dataset& data, const ClusterSetting& setting, const std::string& address,
+             int rank, WorkerOptions options = {}) {
+    options.coordinator = address;
     options.rank = rank;
     if (options.name.empty()) options.name = fmt::format("worker {}", rank);
     options.interrupted = [this] { return stop_ ? 2 : 0; };
     thread_ = std::thread([this, &data, setting, options] {
       try {
-        run_worker(options, [&](const Job&, int place) { return work(data, setting, place); });
+        code_ =
+            run_worker(options, [&](const Job&, int place) { return work(data, setting, place); });
       } catch (const std::exception& problem) {
         error_ = problem.what();
       }
@@ -108,6 +109,9 @@ class TestWorker {
     if (thread_.joinable()) thread_.join();
     return error_;
   }
+
+  /// The exit code of its process, after wait().
+  int code() const { return code_; }
 
   /// What the data of these tests is to coordinator and workers.
   static DataPrint print(const Dataset& data) { return {data.rows(), 1, 2, 3}; }
@@ -129,14 +133,15 @@ class TestWorker {
 
   std::atomic<bool> stop_ = false;
   std::string error_;
+  int code_ = 0;
   std::thread thread_;
 };
 
 /// A server on a thread of its own.
 class TestServer {
  public:
-  explicit TestServer(int port, ServerOptions options = {}) {
-    options.coordinator = fmt::format("127.0.0.1:{}", port);
+  explicit TestServer(const std::string& address, ServerOptions options = {}) {
+    options.coordinator = address;
     options.interrupted = [this] { return stop_ ? 2 : 0; };
     thread_ = std::thread([this, options] {
       try {

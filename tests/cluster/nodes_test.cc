@@ -55,6 +55,19 @@ class NodesTest : public testing::Test {
   Dataset data_;
 };
 
+TEST_F(NodesTest, AWorkerOfARunThatFailedHasFailedToo) {
+  for (const bool fails : {false, true}) {
+    const ClusterSetting setting{"bsp", 1, Optimizer::sgd};
+    std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(1, 1));
+    TestWorker worker(data_, setting, nodes->address(), 0);
+    train_engine(cluster_setup(data_, setting, nodes), setting);
+    if (fails) nodes->fail("the disk is full");
+    nodes.reset();
+    EXPECT_EQ(worker.wait(), "");
+    EXPECT_EQ(worker.code(), fails ? 1 : 0);
+  }
+}
+
 TEST_F(NodesTest, BspIsTheSameToTheBitAsInOneProcess) {
   for (const char* strategy : {"bsp", "bsp:local-steps=3", "bsp:compress=fp16",
                                "bsp:compress=top-k:top-k=0.1", "bsp:server-momentum=0.5"}) {
@@ -63,7 +76,7 @@ TEST_F(NodesTest, BspIsTheSameToTheBitAsInOneProcess) {
       std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(3, 3));
       std::vector<std::unique_ptr<TestWorker>> workers;
       for (int i = 0; i < 3; ++i) {
-        workers.push_back(std::make_unique<TestWorker>(data_, setting, nodes->port(), i));
+        workers.push_back(std::make_unique<TestWorker>(data_, setting, nodes->address(), i));
       }
       const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
       EXPECT_EQ(result.parameters, train_without_network(data_, setting).parameters) << strategy;
@@ -77,8 +90,8 @@ TEST_F(NodesTest, EveryStrategyTrainsEveryRowOnce) {
   for (const char* strategy : {"bsp", "asp", "ssp:s=0", "dssp", "dasp", "dasp:beta=0"}) {
     const ClusterSetting setting{strategy};
     std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 2));
-    TestWorker one(data_, setting, nodes->port(), 0);
-    TestWorker two(data_, setting, nodes->port(), 1, slow());
+    TestWorker one(data_, setting, nodes->address(), 0);
+    TestWorker two(data_, setting, nodes->address(), 1, slow());
     const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
     std::uint64_t rejected = 0;
     for (const auto& worker : result.workers) rejected += worker.rejected;
@@ -95,14 +108,14 @@ TEST_F(NodesTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
   for (const char* strategy : {"bsp", "asp", "ssp", "dssp", "dasp"}) {
     const ClusterSetting setting{strategy, 2, Optimizer::sgd, 4};
     std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 3));
-    TestWorker one(data_, setting, nodes->port(), 0);
-    TestWorker two(data_, setting, nodes->port(), 1);
+    TestWorker one(data_, setting, nodes->address(), 0);
+    TestWorker two(data_, setting, nodes->address(), 1);
     std::unique_ptr<TestWorker> three;
     const auto result =
         train_engine(cluster_setup(data_, setting, nodes), setting, [&](std::size_t step) {
           if (step == 10) two.stop();
           if (step == 20) {
-            three = std::make_unique<TestWorker>(data_, setting, nodes->port(), 2);
+            three = std::make_unique<TestWorker>(data_, setting, nodes->address(), 2);
           }
           // Not before it is there: the run would be over.
           if (step == 40) two.wait();
@@ -118,7 +131,7 @@ TEST_F(NodesTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
 TEST_F(NodesTest, ARunWithoutWorkersWaitsForOne) {
   const ClusterSetting setting{"bsp", 1, Optimizer::sgd, 3};
   std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(1, 1));
-  TestWorker first(data_, setting, nodes->port(), 0);
+  TestWorker first(data_, setting, nodes->address(), 0);
   std::unique_ptr<TestWorker> second;
   std::thread replace;
   const auto result =
@@ -127,7 +140,8 @@ TEST_F(NodesTest, ARunWithoutWorkersWaitsForOne) {
         first.stop();
         replace = std::thread([&] {
           first.wait();
-          second = std::make_unique<TestWorker>(data_, setting, nodes->port(), 0, named("another"));
+          second =
+              std::make_unique<TestWorker>(data_, setting, nodes->address(), 0, named("another"));
         });
       });
   replace.join();
@@ -141,7 +155,7 @@ TEST_F(NodesTest, TooFewWorkersIsAnErrorAfterAWhile) {
   options.patience = 0.3;
   std::shared_ptr<Nodes> nodes = coordinator(data_, options);
   const ClusterSetting setting;
-  TestWorker alone(data_, setting, nodes->port(), 0);
+  TestWorker alone(data_, setting, nodes->address(), 0);
   try {
     train_engine(cluster_setup(data_, setting, nodes), setting);
     FAIL();
@@ -154,20 +168,20 @@ TEST_F(NodesTest, TooFewWorkersIsAnErrorAfterAWhile) {
 
 TEST_F(NodesTest, AWorkerWithoutACoordinatorGivesUp) {
   const ClusterSetting setting;
-  int port = 0;
+  std::string address;
   {
     const auto nodes = make_nodes({});
-    port = nodes->port();
+    address = nodes->address();
   }
-  TestWorker worker(data_, setting, port, 0, impatient());
+  TestWorker worker(data_, setting, address, 0, impatient());
   EXPECT_THAT(worker.wait(), HasSubstr("no coordinator"));
 }
 
 /// A conversation by hand.
 struct Stranger {
-  explicit Stranger(int port)
+  explicit Stranger(const std::string& address)
       : inbox(std::make_shared<TestInbox>()),
-        channel(connect(fmt::format("127.0.0.1:{}", port), {}, inbox)) {}
+        channel(make_grpc_transport()->connect(address, inbox)) {}
 
   void hello(std::uint32_t protocol, const std::string& token = "", int rank = 0) {
     wire::Head head;
@@ -187,7 +201,7 @@ TEST_F(NodesTest, StrangersAreRefused) {
   NodesOptions options = options_for(1, 1);
   options.token = "secret";
   const auto nodes = coordinator(data_, options);
-  Stranger old(nodes->port()), unknown(nodes->port()), other_data(nodes->port());
+  Stranger old(nodes->address()), unknown(nodes->address()), other_data(nodes->address());
   old.hello(kProtocol + 1, "secret");
   EXPECT_THAT(old.refusal(), HasSubstr("version"));
   unknown.hello(kProtocol, "guess");
@@ -202,7 +216,7 @@ TEST_F(NodesTest, StrangersAreRefused) {
 
 TEST_F(NodesTest, NonsenseEndsTheConversation) {
   const auto nodes = coordinator(data_, options_for(1, 1));
-  Stranger garbage(nodes->port()), early(nodes->port()), twisted(nodes->port());
+  Stranger garbage(nodes->address()), early(nodes->address()), twisted(nodes->address());
   garbage.channel->send({"\xFF\xFF\xFF", {}, nullptr});
   EXPECT_THAT(garbage.inbox->end(), HasSubstr("ended"));
   wire::Head push;
@@ -217,7 +231,7 @@ TEST_F(NodesTest, NonsenseEndsTheConversation) {
 
 TEST_F(NodesTest, AWorkerThatWaitsForTheRunToBeginGetsSignsOfLife) {
   const auto nodes = make_nodes(options_for(1, 1));  // and nothing is offered yet
-  Stranger early(nodes->port());
+  Stranger early(nodes->address());
   early.hello(kProtocol);
   EXPECT_NO_THROW(early.inbox->head(wire::Head::kBeat));
   nodes->offer({{}, TestWorker::print(data_), 16});
@@ -228,14 +242,14 @@ TEST_F(NodesTest, APlaceIsNotKeptForOneThatHangsBeforeItIsReady) {
   NodesOptions options = options_for(1, 1);
   options.heartbeats = {0.05, 0.1, 0.3};
   const auto nodes = coordinator(data_, options);
-  Stranger hanging(nodes->port());
+  Stranger hanging(nodes->address());
   hanging.hello(kProtocol);
   hanging.inbox->head(wire::Head::kWelcome);
   EXPECT_THAT(hanging.inbox->end(), HasSubstr("ended"));
   // The coordinator may learn of the end a little later, and tells who comes too soon to try again.
   bool welcome = false;
   for (int tries = 0; !welcome && tries < 200; ++tries) {
-    Stranger next(nodes->port());
+    Stranger next(nodes->address());
     next.hello(kProtocol);
     for (bool answered = false; !answered;) {
       const wire::Head head = head_of(next.inbox->message());
@@ -254,15 +268,16 @@ TEST_F(NodesTest, StatusIsForThoseWithTheToken) {
   options.token = "secret";
   const auto nodes = coordinator(data_, options);
   nodes->set_status(R"({"epoch":3})");
-  const std::string address = fmt::format("127.0.0.1:{}", nodes->port());
-  EXPECT_EQ(ask_status(address, {}, "secret"), R"({"workers_there":0,"epoch":3})");
-  EXPECT_THROW(ask_status(address, {}, ""), Error);
+  const std::string address = nodes->address();
+  const auto transport = make_grpc_transport();
+  EXPECT_EQ(ask_status(*transport, address, "secret"), R"({"workers_there":0,"epoch":3})");
+  EXPECT_THROW(ask_status(*transport, address, ""), Error);
 }
 
 /// A node that answers orders as the test says, beside an honest one.
 class Saboteur {
  public:
-  Saboteur(int port, const Dataset& data) : stranger_(port), data_(data) {
+  Saboteur(const std::string& address, const Dataset& data) : stranger_(address), data_(data) {
     stranger_.hello(kProtocol, "", 1);
     generation_ = stranger_.inbox->head(wire::Head::kWelcome).welcome().generation();
     wire::Head ready;
@@ -315,9 +330,9 @@ TEST_F(NodesTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
         Case{"4 GB", 0, std::size_t{4} << 30, "bytes for"}}) {
     const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
     std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 2));
-    TestWorker honest(data_, setting, nodes->port(), 0);
+    TestWorker honest(data_, setting, nodes->address(), 0);
     std::thread bad([&] {
-      Saboteur saboteur(nodes->port(), data_);
+      Saboteur saboteur(nodes->address(), data_);
       saboteur.push(saboteur.order(), c.value, {.bytes = c.lie, .past = 0, .half = false});
       saboteur.order();  // it is asked again
       saboteur.leave();
@@ -336,9 +351,9 @@ TEST_F(NodesTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
 TEST_F(NodesTest, RepeatedAndStalePushesDoNothing) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 20};
   std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 2));
-  TestWorker honest(data_, setting, nodes->port(), 0);
+  TestWorker honest(data_, setting, nodes->address(), 0);
   std::thread bad([&] {
-    Saboteur saboteur(nodes->port(), data_);
+    Saboteur saboteur(nodes->address(), data_);
     const std::uint64_t first = saboteur.order();
     saboteur.push(first, 1e6F, {.bytes = 0, .past = 1, .half = false});  // of a generation before
     saboteur.push(first + 7, 1e6F);                                      // of no order
@@ -363,9 +378,9 @@ TEST_F(NodesTest, RepeatedAndStalePushesDoNothing) {
 TEST_F(NodesTest, AWorkerThatDiesInTheMiddleOfAPushLeavesNothingOfIt) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
   std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(2, 2));
-  TestWorker honest(data_, setting, nodes->port(), 0);
+  TestWorker honest(data_, setting, nodes->address(), 0);
   std::thread bad([&] {
-    Saboteur dying(nodes->port(), data_);
+    Saboteur dying(nodes->address(), data_);
     dying.push(dying.order(), 1e6F, {.bytes = 0, .past = 0, .half = true});
     dying.wait();
     dying.leave();
@@ -388,13 +403,14 @@ std::size_t entries_of(const char* folder) {
 TEST_F(NodesTest, AHundredJoinsAndLeavesLeaveNothingBehind) {
   const ClusterSetting setting{"asp", 1, Optimizer::sgd};
   std::shared_ptr<Nodes> nodes = coordinator(data_, options_for(1, 2));
-  TestWorker steady(data_, setting, nodes->port(), 0);
+  TestWorker steady(data_, setting, nodes->address(), 0);
   std::size_t files = 0, threads = 0;
   std::atomic<int> visits = 0;
   std::atomic<bool> over = false;
   std::thread churn([&] {
     while (visits < 100 && !over) {
-      TestWorker visitor(data_, setting, nodes->port(), 1, named(fmt::format("{}", visits.load())));
+      TestWorker visitor(data_, setting, nodes->address(), 1,
+                         named(fmt::format("{}", visits.load())));
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       visitor.stop();
       EXPECT_EQ(visitor.wait(), "");

@@ -50,7 +50,7 @@ class ServersTest : public testing::Test {
     options.heartbeats.evict = evict;
     std::shared_ptr<Nodes> nodes = coordinator(data_, options);
     for (int i = 0; i < servers; ++i) {
-      servers_.push_back(std::make_unique<TestServer>(nodes->port()));
+      servers_.push_back(std::make_unique<TestServer>(nodes->address()));
     }
     return nodes;
   }
@@ -68,8 +68,8 @@ TEST_F(ServersTest, BspIsTheSameToTheBitHoweverManyThereAre) {
                                  "bsp:compress=top-k:top-k=0.05", "bsp:server-momentum=0.5"}) {
       const ClusterSetting setting{strategy, 2, Optimizer::adam};
       auto nodes = begin(2, servers);
-      TestWorker one(data_, setting, nodes->port(), 0);
-      TestWorker two(data_, setting, nodes->port(), 1);
+      TestWorker one(data_, setting, nodes->address(), 0);
+      TestWorker two(data_, setting, nodes->address(), 1);
       const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
       EXPECT_EQ(result.parameters, train_without_network(data_, setting).parameters)
           << strategy << " with " << servers;
@@ -85,14 +85,14 @@ TEST_F(ServersTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
   for (const char* strategy : {"bsp", "asp", "ssp", "dssp", "dasp"}) {
     const ClusterSetting setting{strategy, 2, Optimizer::sgd, 4};
     auto nodes = begin(3, 2);
-    TestWorker one(data_, setting, nodes->port(), 0);
-    TestWorker two(data_, setting, nodes->port(), 1);
+    TestWorker one(data_, setting, nodes->address(), 0);
+    TestWorker two(data_, setting, nodes->address(), 1);
     std::unique_ptr<TestWorker> three;
     const auto result =
         train_engine(cluster_setup(data_, setting, nodes), setting, [&](std::size_t step) {
           if (step == 10) two.stop();
           if (step == 20) {
-            three = std::make_unique<TestWorker>(data_, setting, nodes->port(), 2);
+            three = std::make_unique<TestWorker>(data_, setting, nodes->address(), 2);
           }
           if (step == 40) two.wait();  // not before it is gone: the run would be over
         });
@@ -108,8 +108,8 @@ TEST_F(ServersTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
 TEST_F(ServersTest, WithoutOneOfThemTheRunEnds) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 100};
   auto nodes = begin(2, 2);
-  TestWorker one(data_, setting, nodes->port(), 0);
-  TestWorker two(data_, setting, nodes->port(), 1);
+  TestWorker one(data_, setting, nodes->address(), 0);
+  TestWorker two(data_, setting, nodes->address(), 1);
   try {
     train_engine(cluster_setup(data_, setting, nodes), setting, [&](std::size_t step) {
       if (step == 10) servers_[1]->stop();
@@ -138,23 +138,23 @@ TEST_F(ServersTest, ThatDoNotComeAreWaitedForOnlySoLong) {
 TEST_F(ServersTest, ACoordinatorThatKeepsTheModelItselfRefusesThem) {
   NodesOptions options;
   std::shared_ptr<Nodes> nodes = coordinator(data_, options);
-  TestServer server(nodes->port());
+  TestServer server(nodes->address());
   EXPECT_THAT(server.wait(), HasSubstr("keeps the model itself"));
   ServerOptions stranger;
   options.servers = 1;
   options.token = "secret";
   nodes = coordinator(data_, options);
-  EXPECT_THAT(TestServer(nodes->port(), stranger).wait(), HasSubstr("does not know the token"));
+  EXPECT_THAT(TestServer(nodes->address(), stranger).wait(), HasSubstr("does not know the token"));
 }
 
 /// A node that says what the test wants, to the coordinator and to the one server.
 TEST_F(ServersTest, APushThatIsNotFiniteIsRefusedByTheServerAndItsRowsAreTrainedAnew) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
   auto nodes = begin(2, 1);
-  TestWorker honest(data_, setting, nodes->port(), 0);
+  TestWorker honest(data_, setting, nodes->address(), 0);
   std::thread bad([&] {
     const auto inbox = std::make_shared<TestInbox>();
-    const auto channel = connect(fmt::format("127.0.0.1:{}", nodes->port()), {}, inbox);
+    const auto channel = make_grpc_transport()->connect(nodes->address(), inbox);
     wire::Head head;
     head.mutable_hello()->set_protocol(kProtocol);
     head.mutable_hello()->set_name("bad");
@@ -162,7 +162,7 @@ TEST_F(ServersTest, APushThatIsNotFiniteIsRefusedByTheServerAndItsRowsAreTrained
     channel->send(message_of(head));
     const wire::Welcome welcome = inbox->head(wire::Head::kWelcome).welcome();
     const auto pulls = std::make_shared<TestInbox>();
-    const auto server = connect(welcome.servers(0), {}, pulls);
+    const auto server = make_grpc_transport()->connect(welcome.servers(0), pulls);
     head.mutable_visitor()->set_protocol(kProtocol);
     head.mutable_visitor()->set_node(welcome.node());
     head.mutable_visitor()->set_generation(welcome.generation());

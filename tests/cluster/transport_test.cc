@@ -1,10 +1,9 @@
-// What every transport promises, on gRPC.
+// What only gRPC has; what every transport promises is checked by tests/cluster/conformance.
 #include "evener/cluster/transport.h"
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "tests/cluster/inbox.h"
 #include <fmt/format.h>
@@ -24,10 +23,7 @@ using testing::StartsWith;
 class Echo final : public Handler {
  public:
   explicit Echo(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
-  void received(Message message) override {
-    if (message.head == "throw") throw Error("a reason");
-    channel_->send(std::move(message));
-  }
+  void received(Message message) override { channel_->send(std::move(message)); }
   void ended(const std::string& /*why*/) override {}
 
  private:
@@ -35,12 +31,9 @@ class Echo final : public Handler {
 };
 
 std::unique_ptr<Listener> echo(const Tls& tls = {}) {
-  return listen("127.0.0.1:0", tls, [](std::shared_ptr<Channel> channel) {
+  return make_grpc_transport(tls)->listen("127.0.0.1:0", [](std::shared_ptr<Channel> channel) {
     return std::make_shared<Echo>(std::move(channel));
   });
-}
-std::string address_of(const Listener& listener) {
-  return fmt::format("127.0.0.1:{}", listener.port());
 }
 
 Message message_with(const std::string& head, std::size_t bytes) {
@@ -54,79 +47,10 @@ std::vector<std::byte> body_of(const Message& message) {
   return bytes;
 }
 
-TEST(Transport, CarriesMessagesOfAllSizesInOrder) {
+TEST(GrpcTransport, APortThatIsTakenIsSaid) {
   const auto listener = echo();
-  const auto inbox = std::make_shared<TestInbox>();
-  const auto channel = connect(address_of(*listener), {}, inbox);
-  const std::vector<std::size_t> sizes{0, 1, 3, 4096, 100'001, std::size_t{1} << 20, 3'900'000, 0};
-  for (const std::size_t size : sizes) channel->send(message_with(fmt::format("{}", size), size));
-  for (const std::size_t size : sizes) {
-    const Message back = inbox->message();
-    EXPECT_EQ(back.head, fmt::format("{}", size));
-    EXPECT_EQ(body_of(back), body_of(message_with("", size)));
-  }
-}
-
-TEST(Transport, ManyTalkAtOnce) {
-  const auto listener = echo();
-  std::vector<std::thread> threads;
-  std::atomic<int> back = 0;
-  for (int i = 0; i < 7; ++i) {
-    threads.emplace_back([&, i] {
-      const auto inbox = std::make_shared<TestInbox>();
-      const auto channel = connect(address_of(*listener), {}, inbox);
-      for (int j = 0; j < 50; ++j) channel->send(message_with(fmt::format("{} {}", i, j), 1000));
-      for (int j = 0; j < 50; ++j) back += inbox->message().head == fmt::format("{} {}", i, j);
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(back, 7 * 50);
-}
-
-TEST(Transport, NobodyThereIsTold) {
-  const auto inbox = std::make_shared<TestInbox>();
-  std::string address;
-  {
-    const auto listener = echo();
-    address = address_of(*listener);
-  }
-  const auto channel = connect(address, {}, inbox);
-  EXPECT_THAT(inbox->end(), HasSubstr("connect"));
-  channel->send(message_with("to nobody", 10));  // nothing happens
-}
-
-TEST(Transport, AHandlerThatThrowsEndsTheConversation) {
-  const auto listener = echo();
-  const auto inbox = std::make_shared<TestInbox>();
-  const auto channel = connect(address_of(*listener), {}, inbox);
-  channel->send(message_with("throw", 0));
-  EXPECT_THAT(inbox->end(), StartsWith("ended"));
-}
-
-TEST(Transport, TooLargeAMessageEndsTheConversationAndNothingElse) {
-  const auto listener = echo();
-  const auto inbox = std::make_shared<TestInbox>(), other = std::make_shared<TestInbox>();
-  const auto channel = connect(address_of(*listener), {}, inbox);
-  channel->send(message_with("huge", kMostMessageBytes + 1));
-  EXPECT_THAT(inbox->end(), HasSubstr("larger"));
-  const auto next = connect(address_of(*listener), {}, other);
-  next->send(message_with("small", 1));
-  EXPECT_EQ(other->message().head, "small");
-}
-
-TEST(Transport, AListenerThatGoesEndsItsConversations) {
-  auto listener = echo();
-  const auto inbox = std::make_shared<TestInbox>();
-  const auto channel = connect(address_of(*listener), {}, inbox);
-  channel->send(message_with("hello", 1));
-  inbox->message();
-  listener.reset();
-  EXPECT_THAT(inbox->end(), StartsWith("ended"));
-}
-
-TEST(Transport, APortThatIsTakenIsAnError) {
-  const auto listener = echo();
-  EXPECT_THROW(listen(address_of(*listener), {}, nullptr), Error);
+  EXPECT_THAT([&] { make_grpc_transport()->listen(listener->address(), nullptr); },
+              testing::ThrowsMessage<Error>(HasSubstr("Address already in use")));
 }
 
 class TransportTls : public testing::Test {
@@ -151,7 +75,7 @@ class TransportTls : public testing::Test {
   std::string talk(const Tls& own) {
     const auto listener = echo(tls("ours", "coordinator"));
     const auto inbox = std::make_shared<TestInbox>();
-    const auto channel = connect(address_of(*listener), own, inbox);
+    const auto channel = make_grpc_transport(own)->connect(listener->address(), inbox);
     channel->send(message_with("hello", 1000));
     try {
       return body_of(inbox->message()).size() == 1000 ? "answered" : "something else";
@@ -184,7 +108,8 @@ TEST_F(TransportTls, AnExpiredCertificateIsNone) {
   make_certs({.folder = folder_ + "/old", .hosts = {"127.0.0.1"}, .days = -1});
   const auto listener = echo(tls("old", "coordinator"));
   const auto inbox = std::make_shared<TestInbox>();
-  const auto channel = connect(address_of(*listener), tls("old", "worker"), inbox);
+  const auto channel =
+      make_grpc_transport(tls("old", "worker"))->connect(listener->address(), inbox);
   EXPECT_THAT(inbox->end(), StartsWith("ended"));
 }
 

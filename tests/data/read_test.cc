@@ -5,6 +5,7 @@
 
 #include "tests/data/compress.h"
 #include "tests/data/helpers.h"
+#include "tests/places.h"
 
 #include "evener/data/cache.h"
 #include "evener/data/parse.h"

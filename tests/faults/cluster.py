@@ -74,7 +74,8 @@ class Process:
 class Cluster:
     """One coordinator and its workers; use as a context."""
 
-    def __init__(self, strategy="dasp", workers="3", epochs=6, options=(), prefix=(), listen="127.0.0.1:0"):
+    def __init__(self, strategy="dasp", workers="3", epochs=6, options=(), prefix=(), listen="127.0.0.1:0",
+                 optimizer="sgd"):
         self.folder = tempfile.TemporaryDirectory()
         self.path = pathlib.Path(self.folder.name)
         self.environment = {"EVENER_CACHE_DIR": str(self.path / "cache"), "OMP_NUM_THREADS": "1"}
@@ -84,7 +85,7 @@ class Cluster:
                               env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=60)
         assert made.returncode == 0, made.stderr
         self.run = self.path / "run"
-        self.strategy, self.counts, self.epochs, self.listen = strategy, workers, epochs, listen
+        self.strategy, self.counts, self.epochs, self.listen, self.optimizer = strategy, workers, epochs, listen, optimizer
         self.options = [*FAST, *options]
         self.processes = []
         self.prefix = list(prefix)  # of commands where the coordinator is
@@ -103,12 +104,12 @@ class Cluster:
         what = (["--resume", str(self.run)] if resume else
                 [str(self.data / "train.txt"), "--test", str(self.data / "test.txt"), "-o", str(self.run),
                  "--strategy", self.strategy, "--epochs", str(self.epochs), "--hidden", "32",
-                 "--optimizer", "sgd", "--learning-rate", "0.5", "--global-batch-size", "48",
+                 "--optimizer", self.optimizer, "--learning-rate", "0.01" if self.optimizer == "adam" else "0.5", "--global-batch-size", "48",
                  "--checkpoint-every", "1"])
         coordinator = Process(["coordinator", *what, "--workers", self.counts, "--listen", self.listen, "--json",
                                *self.options], self.prefix, self.environment)
         self.processes.append(coordinator)
-        self.port = int(coordinator.wait_for(r"on port (\d+)").group(1))
+        self.port = int(coordinator.wait_for(r"at \S+:(\d+)").group(1))
         return coordinator
 
     def start_server(self, address="127.0.0.1", prefix=()):

@@ -1,10 +1,14 @@
-"""A worker on another host (a network namespace) whose packets are dropped for a while."""
+"""A worker, or a gossiping peer, on another host (a network namespace) whose packets are dropped for a while."""
+import json
 import os
+import pathlib
+import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
-from cluster import Cluster, LONG
+from cluster import COMMAND, Cluster, LONG, Process
 
 HOSTS = {"coordinator": "10.77.0.1", "worker": "10.77.0.2"}
 
@@ -83,6 +87,39 @@ class CutOff(unittest.TestCase):
             cluster.coordinator.wait_for("node 1 has joined")
             cluster.interrupt()
             self.assertEqual(cluster.workers[1].finish(), 0)
+
+
+@unittest.skipUnless(can_make_networks(), "this machine lets us make no network namespaces")
+class Partitioned(unittest.TestCase):
+    def test_both_sides_train_on_and_find_each_other_again(self):
+        places = ["coordinator", "coordinator", "worker"]
+        addresses = [f"{HOSTS[host]}:{7070 + rank}" for rank, host in enumerate(places)]
+        with Network() as network, tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            subprocess.run([COMMAND, "dataset", "synthetic", "-o", str(path / "data"), "--rows", "3000", "--features", "300", "--labels",
+                            "100", "--seed", "5"], check=True, capture_output=True, timeout=60)
+            peers = []
+            for rank, host in enumerate(places):
+                peers.append(Process(["train", str(path / "data/train.txt"), "--peers", ",".join(addresses), "--rank", str(rank), "--insecure",
+                                      "--devices", "cpu:1", "--hidden", "32", "--strategy", "gossip", "--optimizer", "sgd", "--learning-rate",
+                                      "0.1", "--global-batch-size", "48", "--epochs", "100000", "--json", "-o", str(path / f"run{rank}")],
+                                     network.prefix(host), {"EVENER_CACHE_DIR": str(path / "cache"), "OMP_NUM_THREADS": "1"}))
+                self.addCleanup(peers[-1].end)
+            for rank, peer in enumerate(peers):
+                for other in {0, 1, 2} - {rank}:
+                    peer.wait_for(f"peer {other} is there")
+            network.cut(12)
+            for other in (0, 1):
+                peers[other].wait_for("peer 2: no sign of life for 10 s")
+                peers[2].wait_for(f"peer {other}: no sign of life for 10 s")
+                peers[other].wait_for("peer 2 is back")
+                peers[2].wait_for(f"peer {other} is back")
+            for peer in peers:
+                peer.send(signal.SIGINT)
+            for rank, peer in enumerate(peers):
+                self.assertEqual(peer.finish(), 130, peer.said())
+                steps = [device["updates"] for device in json.loads(peer.out)["devices"]]
+                self.assertGreater(min(steps), 0, steps)
 
 
 if __name__ == "__main__":

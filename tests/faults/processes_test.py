@@ -60,9 +60,11 @@ class Killed(unittest.TestCase):
                     servers[1].send(signal.SIGKILL)
                     cluster.result(code=1)
                     self.assertIn("a shard of the model is lost: server ", cluster.coordinator.said())
-                    # Who has lost nothing is told that it is over, and goes.
+                    # Who has lost nothing is told that it is over and how, and goes.
                     for process in (*cluster.workers, servers[0]):
-                        self.assertEqual(process.finish(), 0, process.said())
+                        self.assertEqual(process.finish(), 1, process.said())
+                        self.assertIn("the run has failed: a shard of the model is lost", process.said())
+                    cluster.workers.clear()
                     cluster.coordinator = cluster.start_coordinator(resume=True)
                     servers = [cluster.start_server() for _ in range(2)]
                     cluster.start_workers(2, emulate="x0.2")
@@ -73,9 +75,14 @@ class Killed(unittest.TestCase):
         self.assertEqual(models[0], models[1])
 
     def test_the_coordinator_bsp_goes_on_bit_for_bit(self):
+        for strategy, optimizer in (("bsp", "adam"), ("bsp:server-momentum=0.5", "sgd")):
+            with self.subTest(strategy):
+                self.kill_the_coordinator(strategy, optimizer)
+
+    def kill_the_coordinator(self, strategy, optimizer):
         models = []
         for hurt in (False, True):
-            with Cluster("bsp", workers="2", epochs=4, listen="127.0.0.1:0") as cluster:
+            with Cluster(strategy, workers="2", epochs=4, optimizer=optimizer) as cluster:
                 cluster.start_workers(2, emulate="x0.05" if hurt else "x0.2")
                 if hurt:
                     cluster.coordinator.wait_for(r"epoch 2/4")

@@ -1,5 +1,5 @@
-// Any bytes as frames of a conversation and as a payload that lies about itself: taken apart within
-// the model's vector, or refused with an Error, and nothing else.
+// Any bytes as frames of a conversation, and as a payload or a parcel that lies about itself: taken
+// apart within the model's vector, or refused with an Error, and nothing else.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evener/cluster/frame.h"
+#include "evener/cluster/parcel_format.h"
 #include "evener/cluster/payload.h"
 #include "evener/cluster/wire.h"
 
@@ -65,6 +66,40 @@ void read_payload(std::span<const std::byte> bytes) {
   }
 }
 
+/// The same of gossiping peers.
+void read_parcel(std::span<const std::byte> bytes) {
+  if (bytes.size() < 5) return;
+  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
+  const ParcelMap map({.features = 9, .hidden = {2}, .labels = 3});
+  ParcelHeader header;
+  header.places = static_cast<Parcel::Places>(byte(0) % 3);
+  header.some = (byte(0) & 8U) != 0;
+  header.half = (byte(0) & 16U) != 0;
+  header.rows = byte(1) % 12;
+  header.labels = byte(2) % 5;
+  header.picked = byte(3);
+  header.bytes = (bytes.size() - 5) / (1 + byte(4) % 2);
+  bytes = bytes.subspan(5);
+  try {
+    ParcelReader reader(map, header);
+    Message message;
+    message.body.push_back(bytes.first(header.bytes));
+    if (!reader.feed(0, message)) return;
+    const Parcel parcel = reader.parcel();
+    if (parcel.bytes() != header.bytes) std::abort();
+    std::vector<std::byte> again;
+    write_parcel(parcel, again);
+    if (again.size() != header.bytes) std::abort();
+    if (parcel.places == Parcel::Places::offered) return;
+    std::vector<float> model(map.size());
+    map.for_numbers(parcel, [&](std::size_t at, std::size_t i) {
+      if (at >= model.size() || i >= parcel.values.size()) std::abort();
+      model[at] += parcel.values[i];
+    });
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -72,8 +107,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   if (data[0] % 2 == 0) {
     read_frame(bytes.subspan(1));
-  } else {
+  } else if (data[0] % 4 == 1) {
     read_payload(bytes.subspan(1));
+  } else {
+    read_parcel(bytes.subspan(1));
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-"""`srun evener worker` under a real Slurm on this machine. Opt-in, because it needs root and starts daemons:
+"""`srun evener worker` and `srun evener train --transport mpi` under a real Slurm on this machine. Opt-in, because it needs root and starts daemons:
 
     sudo apt-get install slurm-wlm munge
     sudo EVENER_COMMAND=build/release/evener python3 tests/launchers/slurm_test.py
@@ -129,6 +129,22 @@ class Srun(unittest.TestCase):
             self.assertEqual({line for line in workers.stderr.splitlines() if "joined" in line},
                              {"worker: joined as node 0", "worker: joined as node 1"})
             self.assertEqual(len(json.loads(out)["devices"]), 2)
+
+    def test_ranks_of_mpi_are_started_by_slurm(self):
+        with Slurm() as slurm, tempfile.TemporaryDirectory() as folder:
+            made = subprocess.run([COMMAND, "dataset", "synthetic", "-o", f"{folder}/data", "--rows", "400", "--features", "50",
+                                   "--labels", "10"], capture_output=True, timeout=60)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            for way in ("pmix", "pmi2"):  # of Open MPI, and of MPICH
+                with self.subTest(way):
+                    ranks = subprocess.run(
+                        ["srun", f"--mpi={way}", "-n", "3", "--overcommit", COMMAND, "train", f"{folder}/data", "--transport", "mpi",
+                         "--strategy", "gossip", "--epochs", "2", "--hidden", "8", "--json", "-o", f"{folder}/{way}-{{rank}}"],
+                        env={**slurm.environment, "EVENER_CACHE_DIR": f"{folder}/cache"}, capture_output=True, text=True, timeout=60)
+                    self.assertEqual(ranks.returncode, 0, ranks.stderr)
+                    self.assertEqual(len(json.loads(ranks.stdout)["devices"]), 3)
+                    models = {pathlib.Path(f"{folder}/{way}-{rank}/last.safetensors").read_bytes() for rank in range(3)}
+                    self.assertEqual(len(models), 1)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "tests/nn/problem.h"
+#include "tests/places.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

@@ -22,9 +22,10 @@ std::string complaint(const std::string& text) {
 TEST(Catalogue, HasEveryStrategyOfThePapersOnce) {
   std::vector<std::string> names;
   for (const auto& strategy : strategies()) names.push_back(strategy.name);
-  EXPECT_THAT(names, testing::ElementsAre("sequential", "hogwild", "hogbatch", "adaptive-hogbatch",
-                                          "sync", "elastic", "sma", "adaptive-sgd", "bsp", "asp",
-                                          "ssp", "dssp", "dasp"));
+  EXPECT_THAT(names,
+              testing::ElementsAre("sequential", "hogwild", "hogbatch", "adaptive-hogbatch", "sync",
+                                   "elastic", "sma", "adaptive-sgd", "bsp", "asp", "ssp", "dssp",
+                                   "dasp", "local-sgd", "gossip", "adaptive-gossip"));
 }
 
 TEST(Catalogue, EveryDefaultIsValidAndEveryPresetMakesAPolicy) {
@@ -84,6 +85,31 @@ TEST(Catalogue, StrategiesRefuseWorkersTheyCannotUse) {
   EXPECT_THROW(check_workers(find_strategy("hogwild"), {cpu, card}), UsageError);
   EXPECT_THROW(check_workers(find_strategy("sync"), {}), UsageError);
   EXPECT_NO_THROW(check_workers(find_strategy("hogbatch"), {cpu, card}));
+}
+
+TEST(Catalogue, EveryStrategyOfDevicesComposesWithEveryOneOfNodesAndNoOther) {
+  EXPECT_THAT(names_of(true), testing::ElementsAre("bsp", "asp", "ssp", "dssp", "dasp", "gossip",
+                                                   "adaptive-gossip"));
+  EXPECT_EQ(names_of(true).size() + names_of(false).size(), strategies().size());
+  for (const auto& inside : strategies()) {
+    for (const auto& between : strategies()) {
+      EXPECT_EQ(composes(inside, between), is_for_nodes(between) && !is_for_nodes(inside));
+    }
+  }
+}
+
+TEST(Catalogue, RefusesAStrategyOfNodesInsideANodeWithAReason) {
+  for (const auto& name : names_of(true)) {
+    try {
+      check_inside_node(find_strategy(name));
+      ADD_FAILURE() << name;
+    } catch (const UsageError& problem) {
+      EXPECT_THAT(problem.what(), HasSubstr("strategy " + name +
+                                            " is of nodes; the devices of one "
+                                            "node train by one of sequential, hogwild, "));
+    }
+  }
+  for (const auto& name : names_of(false)) EXPECT_NO_THROW(check_inside_node(find_strategy(name)));
 }
 
 }  // namespace

@@ -236,6 +236,84 @@ TEST(Dasp, WaitsNoLongerThanTheDeadline) {
   }
 }
 
+/// Four nodes with a cycle of 1 have pushed together at 1 and are at work again.
+class FourNodes {
+ public:
+  explicit FourNodes(const std::string& strategy) {
+    PolicyConfig config;
+    config.workers = 4;
+    config.batch = 40;
+    const auto choice = parse_strategy(strategy);
+    config.values = choice.values;
+    policy_ = choice.strategy->make(config);
+    for (int i = 0; i < 4; ++i) policy_->on(Joined{i, {}});
+    policy_->on(EpochBegan{0, 1000, 0});
+    for (int i = 0; i < 4; ++i) push(i, 1);
+  }
+  /// Who is let in by it, as "01".
+  std::string push(int node, double now) {
+    return absorbed(policy_->on(Finished{node, 10, 1, now}));
+  }
+  std::string wake(double now) { return absorbed(policy_->on(Woken{now})); }
+  std::string lose(int node, double now) { return absorbed(policy_->on(Lost{node, 10, now})); }
+  double wakes_at = 0;  // as it asked last
+
+ private:
+  std::string absorbed(const Decisions& decisions) {
+    std::string nodes;
+    for (const Decision& decision : decisions) {
+      if (const auto* wake = std::get_if<Wake>(&decision)) wakes_at = wake->at;
+      const auto* absorb = std::get_if<Absorb>(&decision);
+      if (absorb != nullptr) nodes += fmt::format("{}", fmt::join(absorb->workers, ""));
+    }
+    return nodes;
+  }
+  std::unique_ptr<Policy> policy_;
+};
+
+// Three others are expected at 2: they are worth 3/4 beta of the first one's cycle, 0.7 + 0.3 of
+// its newest time.
+TEST(Dasp, WaitsWhereEnoughComeInThatTime) {
+  struct Case {
+    double beta, pushed;
+    bool waits;
+  };
+  for (const Case& c : std::vector<Case>{{0.5, 1.6, false},
+                                         {0.5, 1.7, true},
+                                         {1, 1.3, false},
+                                         {1, 1.5, true},
+                                         {4, 1.1, true},
+                                         {0, 1.99, false},
+                                         {0, 2, false}}) {
+    FourNodes nodes(fmt::format("dasp:beta={}", c.beta));
+    EXPECT_EQ(nodes.push(0, c.pushed), c.waits ? "" : "0") << c.beta << " " << c.pushed;
+  }
+}
+
+// The fewer are missing, the less is waited for them: for three until 3/4 of beta after they were
+// due, for the last until a quarter.
+TEST(Dasp, DoesNotWaitLongForNodesThatHaveStalled) {
+  FourNodes nodes("dasp:beta=0.4");
+  EXPECT_EQ(nodes.push(0, 2), "");
+  EXPECT_NEAR(nodes.wakes_at, 2.3, 1e-12);
+  EXPECT_EQ(nodes.push(1, 2), "");
+  EXPECT_NEAR(nodes.wakes_at, 2.2, 1e-12);
+  EXPECT_EQ(nodes.push(2, 2), "");
+  EXPECT_NEAR(nodes.wakes_at, 2.1, 1e-12);
+  EXPECT_EQ(nodes.wake(2.09), "");
+  EXPECT_EQ(nodes.wake(nodes.wakes_at), "012");
+  EXPECT_EQ(nodes.push(3, 2.5), "3");  // they are too far off now
+}
+
+// Its own was 1.9 + 4 x 0.97.
+TEST(Dasp, ADeadNodesDeadlineIsNotTheNextGroups) {
+  FourNodes nodes("dasp:beta=4");
+  EXPECT_EQ(nodes.push(0, 1.9), "");
+  EXPECT_EQ(nodes.lose(0, 1.95), "");
+  EXPECT_EQ(nodes.push(1, 6), "");
+  EXPECT_EQ(nodes.push(2, 6), "12");
+}
+
 /// All decisions of a run, as text.
 std::vector<std::string> decisions_of(const std::string& strategy, std::vector<ToyWorker> nodes,
                                       std::uint64_t seed) {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "evener/policy/deal.h"
+
 namespace evener {
 namespace {
 
@@ -52,9 +54,13 @@ TEST(Sync, PartsBySpeedAddUpToTheBatchAndTakeEquallyLong) {
     }
     return rows;
   };
-  std::vector<std::size_t> rows = parts(policy->on(EpochBegan{0, 100'000}));
-  EXPECT_EQ(rows, (std::vector<std::size_t>{85, 86, 85})) << "nothing is known yet";
   const std::vector<double> per_row{1e-3, 2e-3, 4e-3};
+  policy->on(EpochBegan{0, 100'000});
+  // Nothing is known yet: sixteen pieces of 16, as they are free.
+  for (int piece = 0; piece < 14; ++piece) policy->on(Finished{0, 16, 16 * per_row[0]});
+  policy->on(Finished{1, 16, 16 * per_row[1]});
+  std::vector<std::size_t> rows = parts(policy->on(Finished{2, 16, 16 * per_row[2]}));
+  EXPECT_EQ(rows, (std::vector<std::size_t>{146, 73, 37}));
   for (int round = 0; round < 3; ++round) {
     Decisions next;
     for (int i = 0; i < 3; ++i) {
@@ -69,6 +75,35 @@ TEST(Sync, PartsBySpeedAddUpToTheBatchAndTakeEquallyLong) {
   EXPECT_TRUE(parts(after).empty()) << "the others are still at work";
   policy->on(Finished{1, 73, 0.146});
   EXPECT_EQ(parts(policy->on(Finished{2, 37, 0.148})), (std::vector<std::size_t>{171, 85}));
+}
+
+TEST(Sync, UntilSpeedsAreKnownABatchIsDealtOutToWhoeverIsFree) {
+  const auto policy = make("sync:split=speed", 2, 160);
+  const auto piece = [](int worker) { return Decision{Assign{worker, 10, 1, 1, Work::gradient}}; };
+  EXPECT_EQ(policy->on(EpochBegan{0, 100'000}), (Decisions{piece(0), piece(1)}));
+  for (int left = 14; left > 0; --left) {
+    EXPECT_EQ(policy->on(Finished{0, 10, 0.01}), Decisions{piece(0)});
+  }
+  EXPECT_TRUE(policy->on(Finished{0, 10, 0.01}).empty()) << "the last piece is under way";
+  const Decisions end = policy->on(Finished{1, 10, 0.15});
+  EXPECT_EQ(end, (Decisions{Apply{{150.0 / 160, 10.0 / 160}}, Assign{0, 150, 1, 1, Work::gradient},
+                            Assign{1, 10, 1, 1, Work::gradient}}));
+}
+
+TEST(Sync, DealtPiecesAreEqualAboutTwentyAndLeaveFewRowsOver) {
+  for (std::size_t batch = 1; batch < 2000; ++batch) {
+    for (const std::size_t workers : {2, 3, 8, 40}) {
+      const Deal deal = deal_of(batch, workers);
+      EXPECT_GE(deal.rows, 1U);
+      EXPECT_GE(deal.pieces, workers);
+      EXPECT_LE(deal.pieces, std::max<std::size_t>(24, workers));
+      if (batch < workers) continue;
+      EXPECT_LE(deal.rows * deal.pieces, batch);
+      EXPECT_LT(batch - deal.rows * deal.pieces, workers == 40 ? 40U : 16U) << batch;
+    }
+  }
+  EXPECT_EQ(deal_of(256, 2).rows, 16U);
+  EXPECT_EQ(deal_of(100, 2).rows, 5U);
 }
 
 TEST(Elastic, PullsEveryPeriodSteps) {
@@ -129,8 +164,9 @@ TEST(Sync, BySpeedOneThatBringsLessThanARoundCostsGetsNothingAnyMore) {
   ASSERT_EQ(toy.notes.size(), 1U);
   EXPECT_NE(toy.notes.front().find("is demoted"), std::string::npos);
   EXPECT_EQ(toy.updates[2], 10U);  // rounds after which its part was too small
-  // The other two share by speed, and one at half speed is worth having.
-  EXPECT_LE(toy.updates[0] - toy.updates[1], 1U) << "the last rows of all may be one part's";
+  // The other two share by speed, and one at half speed is worth having. The first batch was dealt
+  // out, and the last rows of all may be one part's.
+  EXPECT_LE(toy.updates[0] - toy.updates[1], deal_of(256, 3).pieces);
 }
 
 }  // namespace

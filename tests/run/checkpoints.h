@@ -15,6 +15,9 @@ inline Checkpoint checkpoint_of(std::uint64_t step, std::size_t states = 2) {
   for (std::size_t i = 0; i < states; ++i) {
     checkpoint.state.push_back(random_vector(checkpoint.model.network, step * 100 + i));
   }
+  for (const char* name : {"server.momentum", "worker1.2"}) {
+    checkpoint.kept[name] = random_vector(checkpoint.model.network, step * 100 + 90 + name[0]);
+  }
   checkpoint.progress.step = step;
   checkpoint.progress.epoch = step / 10;
   checkpoint.progress.train_loss_sum = 0.1 * static_cast<double>(step);
@@ -27,6 +30,11 @@ inline void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   ASSERT_EQ(a.state.size(), b.state.size());
   for (std::size_t i = 0; i < a.state.size(); ++i) {
     EXPECT_EQ(bits(a.state[i].span()), bits(b.state[i].span())) << "state " << i;
+  }
+  ASSERT_EQ(a.kept.size(), b.kept.size());
+  for (const auto& [name, values] : a.kept) {
+    ASSERT_TRUE(b.kept.contains(name)) << name;
+    EXPECT_EQ(bits(values.span()), bits(b.kept.at(name).span())) << name;
   }
   EXPECT_EQ(a.progress.step, b.progress.step);
   EXPECT_EQ(a.progress.epoch, b.progress.epoch);

@@ -1,5 +1,6 @@
 #include "evener/run/cluster_file.h"
 
+#include "tests/places.h"
 #include "tests/run/support.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

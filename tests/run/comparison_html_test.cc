@@ -169,6 +169,62 @@ TEST(ComparisonText, IsATableWhereThereIsRoomAndAListElsewhere) {
               HasSubstr("\nsync\n  time to target  10.00\n  reached         3/3\n"));
 }
 
+/// The second strategy has replicas that tell each other something, the first has not.
+Comparison talkative() {
+  Comparison comparison = typical();
+  ComparedStrategy& strategy = comparison.strategies[1];
+  strategy.exchanges_are = "merges";
+  for (ComparedRun& run : strategy.runs) {
+    for (std::size_t i = 0; i < run.curve.size(); ++i) {
+      run.curve[i].said = {2'500'000 * i, 12 * i};
+      run.curve[i].distance = 0.25 / static_cast<double>(i + 1);
+    }
+  }
+  return comparison;
+}
+
+TEST(ComparisonText, HasWhatWasSaidInTheTableOrInOneBelowIt) {
+  const Comparison comparison = talkative();
+  const char* columns = "  MB moved   exchanges  distance\n";
+  EXPECT_THAT(comparison_text(comparison, 100),
+              AllOf(HasSubstr("  rows/s     lr" + std::string(columns)),
+                    HasSubstr("     500  0.125         -           -         -\n"),
+                    HasSubstr("    2000  0.125      25.0  120 merges    0.0227\n")));
+  EXPECT_THAT(comparison_text(comparison, 80),
+              AllOf(HasSubstr("  rows/s     lr\n"), HasSubstr("\nstrategy" + std::string(columns)),
+                    HasSubstr("\nadaptive      25.0  120 merges    0.0227\n")));
+  EXPECT_THAT(comparison_text(comparison, 40),
+              HasSubstr("  lr              0.125\n  MB moved        25.0\n"
+                        "  exchanges       120 merges\n  distance        0.0227\n"));
+  EXPECT_THAT(comparison_text(typical(), 200), Not(HasSubstr("exchanges")));
+}
+
+TEST(ComparisonCsv, HasALineForEachEvaluation) {
+  const std::string csv = comparison_csv(talkative());
+  EXPECT_THAT(csv, testing::StartsWith("strategy,learning_rate,seed,epoch,seconds,p@1,train_loss,"
+                                       "bytes,exchanges,exchanges_are,replica_distance\n"));
+  EXPECT_THAT(csv, AllOf(HasSubstr("\nsync,0.125,1,0,0,0,1,0,0,,\n"),
+                         HasSubstr(",1,2500000,12,merges,0.125\n")));
+}
+
+TEST(ComparisonHtml, DrawsWhatWasSaidByThoseWhoSaidIt) {
+  EXPECT_THAT(comparison_html(typical()), Not(HasSubstr("Communication over time")));
+  const std::string page = comparison_html(talkative());
+  expect_sound(page);
+  const std::size_t begin = page.find("<h2>Communication over time</h2>");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string part = page.substr(begin, page.find("</section>", begin) - begin);
+  for (const char* title :
+       {"Moved so far", "Exchanges so far", "Distance between replicas", "adaptive: merges"}) {
+    EXPECT_EQ(count_of(part, ">" + std::string(title) + "<") +
+                  count_of(part, " " + std::string(title) + "<"),
+              1U)
+        << title;
+  }
+  EXPECT_EQ(count_of(part, "<path class=\"line pale\""), 3 * 2U) << "three charts, two pale runs";
+  EXPECT_THAT(part, Not(HasSubstr("sync")));
+}
+
 TEST(Verdict, IsSureWhereTheTimesLieApart) {
   const Comparison comparison = typical();
   const Verdict verdict = comparison.verdict();

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "tests/places.h"
 #include "tests/run/support.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

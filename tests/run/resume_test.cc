@@ -166,6 +166,7 @@ TEST_F(Resume, TheWindowOfTheAverageCannotMoveOnceItHasBegun) {
 TEST_F(Resume, GoesOnWithTheDevicesThatAutoFound) {
   context_.devices.automatic = [] { return FoundDevices{"cpu:1,cpu:1", {}}; };
   options_.epochs = 2;
+  options_.global_batch_size = 4;  // so that there are enough of them to decide
   run("run");
   const std::string path = folder_ / "run";
   TrainOptions resumed = resolve_options({{"resume", path}, {"epochs", "3"}}, "");

@@ -65,7 +65,7 @@ TEST_F(EngineReplicaTest, SynchronousDevicesAreOneReplicaToRounding) {
 
 TEST_F(EngineReplicaTest, EveryStrategyOfOneMachineLearns) {
   for (const char* strategy : {"hogwild", "hogbatch", "adaptive-hogbatch", "sync", "elastic", "sma",
-                               "adaptive-sgd", "bsp", "dasp"}) {
+                               "adaptive-sgd", "local-sgd"}) {
     EngineSetup both = setup(strategy, 2);
     const auto replica = make_engine_replica(std::move(both));
     const Trial trial = train(*replica);
@@ -75,6 +75,25 @@ TEST_F(EngineReplicaTest, EveryStrategyOfOneMachineLearns) {
     replica->predict({&data_, rows}, out);
     EXPECT_EQ(out.rows(), 3U) << strategy;
     EXPECT_LT(trial.loss, 6.5) << strategy;  // 0.69 a label where nothing is learnt
+  }
+}
+
+TEST_F(EngineReplicaTest, StepsFromWhatItWasGivenLast) {
+  for (const std::string strategy : {"hogwild", "hogbatch", "adaptive-hogbatch", "sync", "elastic",
+                                     "sma", "adaptive-sgd:perturbation=off", "local-sgd"}) {
+    const auto replica = make_engine_replica(setup(strategy, 2));
+    train(*replica);
+    FloatBuffer other(layout_of(network_).size);
+    initialise(network_, 6, other.span());
+    replica->load(0, other.span());
+    std::vector<std::uint32_t> rows(32);
+    std::iota(rows.begin(), rows.end(), 0U);
+    replica->step({&data_, rows}, {21, 0.0F});  // which changes nothing
+    std::vector<float> parameters(layout_of(network_).size);
+    replica->store(0, parameters);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      ASSERT_NEAR(parameters[i], other[i], 1e-6) << strategy << " " << i;
+    }
   }
 }
 

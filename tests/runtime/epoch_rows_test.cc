@@ -66,6 +66,16 @@ TEST_F(EpochRowsTest, NobodyGoesWithoutWhileRowsAreSetAsideForAnother) {
   EXPECT_TRUE(rows_.exhausted());
 }
 
+TEST_F(EpochRowsTest, BeforeAPauseWhatIsBehindMakesWholeBatches) {
+  const auto aside = rows_of(rows_.set_aside(0, 3));
+  const auto slice = rows_.cut_behind(8);
+  ASSERT_TRUE(slice);
+  EXPECT_EQ(slice->rows.size(), 8U);
+  EXPECT_EQ(std::vector(slice->rows.begin(), slice->rows.begin() + 3), aside);
+  EXPECT_EQ(rows_.next_row(), 8U);
+  EXPECT_FALSE(rows_.cut_behind(8)) << "nothing is behind any more";
+}
+
 TEST_F(EpochRowsTest, RowsThatCameBackGoFirst) {
   const auto first = rows_.cut(0, 4);
   rows_.give_back(*first, 1);
@@ -101,7 +111,7 @@ class Scenario {
   bool finish_epoch() const { return rows_->exhausted() && at_work_.empty(); }
 
   void take(int worker, std::size_t size, bool pausing) {
-    const auto slice = pausing ? rows_->cut_behind(worker, size) : rows_->cut(worker, size);
+    const auto slice = pausing ? rows_->cut_behind(size) : rows_->cut(worker, size);
     // Whoever asks gets something while anything is left.
     RC_ASSERT(slice.has_value() || !rows_->has_behind());
     RC_ASSERT(slice.has_value() || pausing || rows_->exhausted());

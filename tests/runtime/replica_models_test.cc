@@ -8,6 +8,7 @@
 #include "evener/device/opencl/list.h"
 #include "evener/nn/initialise.h"
 #include "evener/runtime/models.h"
+#include "evener/runtime/replica_distance.h"
 
 namespace evener {
 namespace {
@@ -150,6 +151,22 @@ TEST_P(ReplicaModelsTest, AttractsWithMomentum) {
 }
 
 // A checkpoint must not hold the state of a device that was demoted long ago.
+TEST_P(ReplicaModelsTest, KnowsHowFarReplicasAreApart) {
+  EXPECT_EQ(models_->distance(), 0.0);
+  for (int i = 0; i < 3; ++i) {
+    step();
+    std::vector<FloatBuffer> views = take();
+    const double expected = replica_distance(views);
+    give(std::move(views));
+    EXPECT_GT(expected, 0);
+    EXPECT_NEAR(models_->distance().value(), expected, 1e-4 * expected);
+    if (i < 2) continue;
+    merge({{0.5, 0.5}, 0});
+    EXPECT_EQ(models_->distance(), 0.0);
+    expect_same();
+  }
+}
+
 TEST_P(ReplicaModelsTest, TheOptimizerStateIsOfWhoeverTrains) {
   ModelSetup setup{network_, training_, &data_, {}};
   setup.training.optimizer = Optimizer::momentum;

@@ -1,12 +1,12 @@
 #include "evener/device/cuda/probe.h"
 
 #include <charconv>
-#include <filesystem>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "evener/core/error.h"
+#include "evener/core/plugin.h"
 
 namespace evener::cuda {
 
@@ -19,24 +19,14 @@ struct Loaded {
   std::string why_not;
 };
 
-/// Beside the command, or where `cmake --install` puts it.
-std::filesystem::path plugin_file() {
-  std::error_code ignored;
-  const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const auto& folder : {own, own.parent_path(), own.parent_path() / "lib/evener"}) {
-    if (std::filesystem::exists(folder / kFile, ignored)) return folder / kFile;
-  }
-  return {};
-}
-
 Loaded load() {
-  const auto file = plugin_file();
+  const std::string file = plugin_file(kFile);
   if (file.empty()) return {nullptr, "this build has no CUDA plug-in (nvcc was not there)"};
   void* object = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) return {nullptr, dlerror()};
   const auto entry = reinterpret_cast<PluginEntry>(dlsym(object, kPluginEntry));
   Plugin* plugin = entry == nullptr ? nullptr : entry(kPluginVersion);
-  if (plugin == nullptr) return {nullptr, file.string() + " is of another build"};
+  if (plugin == nullptr) return {nullptr, file + " is of another build"};
   return {plugin, ""};
 }
 

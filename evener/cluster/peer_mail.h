@@ -1,0 +1,197 @@
+// What comes in from gossiping peers, taken apart by the transport's threads, and what is kept of
+// each.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "evener/cluster/gossip_peer.h"
+#include "evener/cluster/inbox.h"
+#include "evener/cluster/parcel_format.h"
+#include "evener/cluster/wire.h"
+#include "evener/core/finite.h"
+#include "evener/runtime/parcel.h"
+
+namespace evener {
+
+struct PeerMail {
+  enum class Kind { greeting, refusal, letter, pulse, link_down };
+  Kind kind = Kind::pulse;
+  int from = -1;
+  wire::Greeting greeting{};
+  wire::PeerLetter letter{};
+  Parcel parcel{};
+  std::vector<std::uint64_t> steps{};
+  int sees = 0;       // of a pulse
+  double busy = 0;    // of a pulse
+  std::string why{};  // of a refusal; of a letter: not empty, it cannot be used
+};
+using PeerMailbox = Mailbox<PeerMail>;
+
+/// What a peer says first.
+inline wire::Head greeting_of(const GossipPeerOptions& options, const GossipWork& work,
+                              std::uint64_t incarnation) {
+  wire::Head head;
+  wire::Greeting& greeting = *head.mutable_greeting();
+  greeting.set_protocol(kProtocol);
+  greeting.set_token(options.token);
+  greeting.set_rank(static_cast<std::uint32_t>(options.self));
+  greeting.set_peers(static_cast<std::uint32_t>(options.addresses.size()));
+  greeting.set_incarnation(incarnation);
+  set_print(work.data, *greeting.mutable_data());
+  greeting.mutable_options()->insert(work.options.begin(), work.options.end());
+  return head;
+}
+/// Why one that greets is not let in; empty: it is.
+inline std::string why_refused(const wire::Greeting& greeting, const std::string& token,
+                               std::size_t peers, const GossipWork& work) {
+  if (greeting.protocol() != kProtocol) return "it speaks another version of the protocol";
+  if (greeting.token() != token) return "it does not know the token";
+  if (greeting.peers() != peers) return "its list of --peers is another";
+  if (print_of(greeting.data()) != work.data) return "its data is not the data of the run";
+  for (const auto& [name, text] : work.options) {
+    const auto found = greeting.options().find(name);
+    const std::string its = found == greeting.options().end() ? "missing" : found->second;
+    if (its != text) return fmt::format("its --{} is {}, here it is {}", name, its, text);
+  }
+  return "";
+}
+
+/// What a peer knows of another.
+struct Other {
+  std::shared_ptr<Channel> channel;  // to it; null: not there, or to be made
+  Seconds retry_at = 0;
+  bool greeted = false;  // it has connected to here, and has not been silent for long
+  int sees = 0;          // so many others have greeted it
+  Seconds heard = 0;
+  Seconds busy = 0;  // the most that it has been silent for while it trained
+  std::uint64_t incarnation = 0, refused = 0;  // the one that was let in; the last that was not
+  Parcel offer, reply;                         // that came last
+  std::uint64_t offer_sequence = 0;            // of the offer
+  Parcel answered;  // what its last offer was answered with, to be sent again if need be
+  std::optional<Parcel> final_model, asked;
+  bool told = false;  // this node's final model
+};
+
+/// The mean of the last models that are there, by their weights, into a vector of zeros; how many.
+inline int mean_of_finals(const std::vector<Other>& others, std::span<float> mean) {
+  double sum = 0;
+  for (const auto& other : others) sum += other.final_model ? other.final_model->weight : 0;
+  int models = 0;
+  for (const auto& other : others) {
+    if (!other.final_model) continue;
+    ++models;
+    const auto share = static_cast<float>(other.final_model->weight / sum);
+    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += share * other.final_model->values[j];
+  }
+  return models;
+}
+
+/// Why a letter cannot be used for what it says it is; empty: it can.
+inline std::string why_useless(const PeerMail& mail, const ParcelMap& map, bool push_sum) {
+  using Wire = wire::PeerLetter;
+  const Parcel& parcel = mail.parcel;
+  const bool all = parcel.places == Parcel::Places::all && parcel.values.size() == map.size();
+  switch (mail.letter.kind()) {
+    case Wire::OFFER:
+      if (push_sum && !all) return "a part of a model, where a share of all of it is given away";
+      if (parcel.values.empty() || parcel.places == Parcel::Places::offered) return "no offer";
+      return "";
+    case Wire::REPLY:
+      return push_sum || parcel.places == Parcel::Places::offered ? "" : "no reply";
+    case Wire::MODEL:
+    case Wire::FINAL:
+      return all ? "" : "a part of a model, where all of it is meant";
+    default:
+      return "";
+  }
+}
+
+/// A peer that has connected to this one, and sends.
+class PeerGuest final : public Handler {
+ public:
+  /// Why a greeting is refused; empty: it is not.
+  using Check = std::function<std::string(const wire::Greeting&)>;
+
+  /// All outlive it.
+  PeerGuest(PeerMailbox& mail, const ParcelMap& map, Check check)
+      : mail_(mail), map_(map), check_(std::move(check)) {}
+
+  void received(Message message) override {
+    const wire::Head head = head_of(message);
+    if (head.has_greeting()) {
+      PeerMail mail{.kind = PeerMail::Kind::greeting,
+                    .from = static_cast<int>(head.greeting().rank()),
+                    .greeting = head.greeting(),
+                    .why = check_(head.greeting())};
+      if (!mail.why.empty()) mail.kind = PeerMail::Kind::refusal;
+      const std::string why = mail.why;
+      if (why.empty()) from_ = mail.from;
+      mail_.put(std::move(mail));
+      if (!why.empty()) throw Error(why);
+      return;
+    }
+    if (from_ < 0) throw Error("it has not said who it is");
+    if (head.has_pulse()) {
+      mail_.put({.kind = PeerMail::Kind::pulse,
+                 .from = from_,
+                 .steps = {head.pulse().steps().begin(), head.pulse().steps().end()},
+                 .sees = static_cast<int>(head.pulse().sees()),
+                 .busy = head.pulse().busy()});
+    }
+    if (head.has_letter()) {
+      letter_ = head.letter();
+      reader_.reset();
+      if (letter_.parcel().bytes() == 0) return deliver({}, "");
+      reader_.emplace(map_, header_of(letter_.parcel()));
+    }
+    if (head.has_chunk() && reader_ && reader_->feed(head.chunk().offset(), message)) {
+      Parcel parcel = reader_->parcel();
+      reader_.reset();
+      const bool finite = all_finite(parcel.values);
+      deliver(std::move(parcel), finite ? "" : "numbers that are not finite");
+    }
+  }
+  /// It may come back; its silence tells otherwise.
+  void ended(const std::string& /*why*/) override {}
+
+ private:
+  void deliver(Parcel parcel, const std::string& why) {
+    parcel.weight = letter_.weight();
+    mail_.put({.kind = PeerMail::Kind::letter,
+               .from = from_,
+               .letter = letter_,
+               .parcel = std::move(parcel),
+               .steps = {letter_.steps().begin(), letter_.steps().end()},
+               .why = why});
+  }
+
+  PeerMailbox& mail_;
+  const ParcelMap& map_;
+  Check check_;
+  int from_ = -1;
+  wire::PeerLetter letter_;
+  std::optional<ParcelReader> reader_;
+};
+
+/// The connection to a peer, which says nothing on it; only its end matters.
+class PeerLink final : public Handler {
+ public:
+  PeerLink(PeerMailbox& mail, int to) : mail_(mail), to_(to) {}
+  void received(Message /*message*/) override {}
+  void ended(const std::string& why) override {
+    mail_.put({.kind = PeerMail::Kind::link_down, .from = to_, .why = why});
+  }
+
+ private:
+  PeerMailbox& mail_;
+  int to_;
+};
+
+}  // namespace evener

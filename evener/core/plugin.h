@@ -1,0 +1,12 @@
+// Parts of the command in shared objects of their own, which are loaded when somebody asks for
+// them.
+#pragma once
+
+#include <string>
+
+namespace evener {
+
+/// Where such a file is: beside the command, or where `cmake --install` puts it. Empty: nowhere.
+std::string plugin_file(const std::string& name);
+
+}  // namespace evener

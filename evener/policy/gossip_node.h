@@ -1,0 +1,134 @@
+// One node of gossip SGD: when it exchanges its model, with whom, and what it does with the letters
+// of others. A pure state machine, the same in virtual time and behind a real network.
+//
+// An exchange is two letters, and nobody stops for it. Node i offers its model s_i and trains on;
+// node j, at its next rest between two steps, answers with its own model r_j and moves to
+//   x_j += (s_i - x_j) / 2,
+// and i, at its next rest after the reply, to  x_i += (r_j - s_i) / 2.  Both moves are the same
+// number with opposite signs, so the sum of all models is kept whatever was trained meanwhile;
+// where nothing was, it is the average of both.
+//
+// Letters may be lost, late, repeated and out of order: an offer is repeated under its number until
+// it is answered, and an answer is given once and repeated as it was.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "evener/core/random.h"
+#include "evener/core/time.h"
+#include "evener/policy/letter.h"
+
+namespace evener {
+
+enum class PeerChoice {
+  uniform,  // at random
+  ring,     // its two neighbours in turns
+  shift,    // all others in turns
+  fast,     // of two at random the one that answers sooner
+};
+
+struct GossipRule {
+  bool adaptive = false;
+  std::size_t period = 1;  // of fixed gossip: steps between exchanges
+  // Of adaptive gossip: after the first `warmup` steps an exchange is due when the model has
+  // changed by `eps` of its length since the last one, not sooner than k_min steps, not later than
+  // k_max.
+  double eps = 0.08, k_min = 1, k_max = 50, warmup = 30;
+  PeerChoice peers = PeerChoice::uniform;
+  bool overlap = true;    // it trains on while an offer is on its way
+  bool push_sum = false;  // one way: what is sent is given away, and nobody declines
+};
+
+class StrategyValues;
+/// As the options of gossip or adaptive-gossip say.
+GossipRule gossip_rule(const StrategyValues& values);
+
+/// What a node does at rest, in this order.
+struct NodeSettles {  // takes the reply to its offer
+  int from;
+  std::uint64_t sequence;
+  bool operator==(const NodeSettles&) const = default;
+};
+struct NodeAnswers {  // takes half of the other's model; `again`: sends the old answer once more
+  int to;
+  std::uint64_t sequence;
+  bool again = false;
+  bool operator==(const NodeAnswers&) const = default;
+};
+struct NodeDeclines {
+  int to;
+  std::uint64_t sequence;
+  bool operator==(const NodeDeclines&) const = default;
+};
+struct NodeOffers {  // `again`: the same as before
+  int to;
+  std::uint64_t sequence;
+  bool again = false;
+  bool operator==(const NodeOffers&) const = default;
+};
+using NodeAction = std::variant<NodeSettles, NodeAnswers, NodeDeclines, NodeOffers>;
+
+class GossipNode {
+ public:
+  GossipNode(int self, const GossipRule& rule, std::uint64_t seed)
+      : self_(self), rule_(rule), random_(seed, static_cast<std::uint64_t>(self)) {}
+
+  /// Another node is there, or gone; an exchange with one that is gone is over.
+  void meet(int peer);
+  void part(int peer);
+
+  /// A step is done; `change` is |x - ref| / |ref|, where ref is the model after the last exchange.
+  void step(double change);
+  void receive(const Letter& letter);
+
+  /// Between two steps: what is to be done now. Without `offers`, only what others wait for.
+  std::vector<NodeAction> rest(Seconds now, bool offers = true);
+  /// It may begin a step.
+  bool may_train() const { return rule_.overlap || !pending_; }
+  /// Whether its offer waits for an answer; and whether a reply would be the one.
+  bool waits() const { return pending_.has_value(); }
+  bool awaits(int peer, std::uint64_t sequence) const {
+    return pending_ && !pending_->replied && pending_->peer == peer &&
+           pending_->sequence == sequence;
+  }
+  /// The answer takes too long: the offer once more.
+  std::optional<NodeOffers> remind() const;
+
+  std::size_t silence() const { return k_; }  // steps since the last exchange
+
+ private:
+  struct Pending {
+    int peer;
+    std::uint64_t sequence;
+    Seconds since;
+    bool replied = false;
+  };
+  struct Other {
+    std::uint64_t last = 0;  // offer of its that was answered or declined
+    bool declined = false;   // that one was
+    double seconds = 0;      // that it took to answer, smoothed; 0: not known
+  };
+
+  bool due() const;
+  int pick();
+  void take_replies(Seconds now, std::vector<NodeAction>& actions);
+  void answer_offers(std::vector<NodeAction>& actions);
+
+  int self_;
+  GossipRule rule_;
+  Random random_;
+  std::map<int, Other> others_;
+  std::uint64_t steps_ = 0, offers_ = 0;
+  std::size_t k_ = 0;
+  double change_ = 0;
+  std::optional<Pending> pending_;
+  std::deque<Letter> waiting_;  // offers of others
+};
+
+}  // namespace evener

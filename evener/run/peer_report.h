@@ -1,0 +1,45 @@
+// What a gossiping peer tells while it trains: its progress, and after each epoch of all peers how
+// good its own model is.
+#pragma once
+
+#include "evener/cluster/gossip_peer.h"
+#include "evener/core/time.h"
+#include "evener/run/data.h"
+#include "evener/run/options.h"
+#include "evener/run/reporter.h"
+
+namespace evener {
+
+class PeerReport {
+ public:
+  /// All outlive it. Without `keeps_run` another peer's evaluations are shown, and there are none
+  /// here.
+  PeerReport(const TrainOptions& options, const TrainingData& data, const GossipWork& work,
+             PeerReplica& replica, Reporter& reporter, bool keeps_run);
+
+  /// After each step.
+  void step(double epochs, const GossipResult& so_far);
+  /// All epochs are done, and the device holds the mean of all models; how good that is.
+  Metrics finish(const GossipResult& result);
+  double samples_per_second() const { return state_.samples_per_second; }
+  Seconds seconds() const { return clock_.elapsed(); }
+
+ private:
+  Metrics end_epoch(std::uint64_t epoch, const GossipResult& so_far);
+  Metrics evaluated() const;
+
+  const TrainOptions& options_;
+  const TrainingData& data_;
+  PeerReplica& replica_;
+  Reporter& reporter_;
+  bool evaluates_;
+  std::uint64_t epoch_;  // that was told of last
+  ProgressState state_;
+  // When its first step was done: speed is that of all peers since then.
+  double first_epochs_ = -1;
+  Seconds first_ = 0;
+  Seconds evaluating_ = 0;
+  Stopwatch clock_;
+};
+
+}  // namespace evener

@@ -1,0 +1,207 @@
+#include "evener/run/peer_session.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/core/counted.h"
+#include "evener/core/error.h"
+#include "evener/core/file.h"
+#include "evener/run/cluster_job.h"
+#include "evener/run/config.h"
+#include "evener/run/fresh.h"
+#include "evener/run/peer_checkpoints.h"
+#include "evener/run/peer_report.h"
+#include "evener/run/recipe.h"
+#include "evener/run/resume.h"
+#include "evener/run/run_directory.h"
+#include "evener/run/start.h"
+
+namespace evener {
+
+namespace {
+
+std::string strategy_for_peers(const TrainOptions& options) {
+  if (options.strategy == "auto") return "adaptive-gossip";
+  const StrategyChoice choice = parse_strategy(options.strategy);
+  if (choice.strategy->sharing == Sharing::peers) return options.strategy;
+  throw UsageError(
+      fmt::format("--strategy {}: peers without a coordinator have gossip and "
+                  "adaptive-gossip",
+                  choice.strategy->name));
+}
+
+/// Nothing where another process keeps it.
+std::optional<RunDirectory> directory_of(const TrainOptions& options, const RunContext& context) {
+  if (!context.keeps_run) return std::nullopt;
+  if (!options.resume.empty()) {
+    return std::optional<RunDirectory>(std::in_place, options.resume, RunDirectory::Open::resume);
+  }
+  const std::string path = options.output.empty()
+                               ? make_free_directory(default_directory(options.data))
+                               : options.output;
+  return std::optional<RunDirectory>(std::in_place, path, RunDirectory::Open::fresh);
+}
+
+TrainResult complete_run(const TrainOptions& options, const Progress& progress) {
+  TrainResult result;
+  result.was_complete = true;
+  result.directory = options.resume;
+  result.ended = "epochs";
+  result.progress = progress;
+  result.strategy = options.strategy;
+  return result;
+}
+
+GossipWork work_of(const TrainOptions& options, const TrainingData& data, const Checkpoint& start,
+                   std::size_t peers) {
+  GossipWork work;
+  work.network = start.model.network;
+  work.data = print_of(data);
+  work.rows = data.rows;
+  if (work.rows.empty()) {
+    for (std::uint32_t row = 0; row < data.train.rows(); ++row) work.rows.push_back(row);
+  }
+  PolicyConfig config;
+  config.workers = static_cast<int>(peers);
+  config.batch = options.global_batch_size;
+  config.batch_per_device = options.batch_size_per_device;
+  work.batch = config.shared_batch();
+  // Devices, evaluations and checkpoints are each peer's own.
+  for (const auto& info : train_option_table()) {
+    const bool shared =
+        info.group == "Network" || info.group == "Optimizer" || info.group == "Training";
+    if (shared && info.of_run) work.options[info.name] = info.get(options);
+  }
+  work.options["strategy"] = parse_strategy(strategy_of(options)).text();
+  work.epochs = static_cast<double>(options.epochs);
+  work.done = static_cast<double>(start.progress.epoch) +
+              static_cast<double>(start.progress.next_row) / static_cast<double>(work.rows.size());
+  work.schedule = schedule_of(options);
+  work.seed = options.seed;
+  const FloatBuffer& parameters = start.model.parameters;
+  work.start.assign(parameters.data(), parameters.data() + parameters.size());
+  return work;
+}
+
+}  // namespace
+
+TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
+  TrainOptions options = given;
+  GossipPeerOptions peers = *context.peers;
+  Reporter reporter(context.reporter);
+  const Warn warn = [&](const std::string& text) { reporter.warn(text); };
+  const bool resumes = !options.resume.empty();
+  options.strategy = strategy_for_peers(options);
+  check_options(options);
+  if (!options.output.empty() && context.keeps_run) refuse_existing_run(options.output);
+  NodeSurroundings surroundings;
+  surroundings.devices = options.devices == "auto" ? "cpu" : options.devices;
+  surroundings.strategy = context.device_strategy;
+  surroundings.strategy_option = "--device-strategy";
+  surroundings.memory_limit = options.memory_limit;
+  surroundings.opening = context.devices;
+  surroundings.opening.say = [&](const std::string& line) { reporter.say(line); };
+  check_devices(surroundings);
+  const TrainingData data = open_training_data(options, context.cache_directory, warn);
+  std::optional<Checkpoint> start;
+  if (resumes) {
+    start = resumed_start(options, reporter);
+    check_same_data(options, data, *start);
+    if (start->progress.epoch >= options.epochs) return complete_run(options, start->progress);
+  } else {
+    options = with_recipe(options, data);
+    start = fresh_start(options, data, reporter);
+  }
+  const double seconds_before = start->progress.seconds;
+  const StrategyChoice strategy = parse_strategy(strategy_of(options));
+  peers.rule = gossip_rule(strategy.values);
+  const std::optional<RunDirectory> directory = directory_of(options, context);
+  const TrainOptions written = with_absolute_paths(options);
+  start->options = option_texts(written);
+  start->options[kRowsKey] = std::to_string(data.row_count());
+  start->options[kClusterKey] = kPeersRun;
+  if (directory) {
+    const std::string config = config_text(written);
+    write_atomically(directory->config(), std::as_bytes(std::span(config)));
+    reporter.open(*directory);
+  }
+
+  const auto rank = static_cast<std::size_t>(peers.self);
+  const Training training = training_of_worker(training_of(options), rank);
+  const GossipWork work = work_of(options, data, *start, peers.addresses.size());
+  NodeDevices devices =
+      open_node(surroundings, work.batch, start->model.network, training, data.train);
+  PeerReplica replica(std::move(devices.replica), start->model.network, data.train,
+                      peer_options(strategy));
+  peers.interrupted = context.interrupted;
+  peers.say = [&](const std::string& line) { reporter.say(line); };
+  PeerCheckpoints checkpoints(options, work, *start, directory ? &*directory : nullptr);
+  PeerReport report(options, data, work, replica, reporter, directory.has_value());
+  peers.progress = [&](double epochs, const GossipResult& so_far) {
+    report.step(epochs, so_far);
+    if (!checkpoints.due(epochs)) return;
+    replica.look([&](std::span<const float> model) { checkpoints.save(model, epochs); });
+  };
+  reporter.say(fmt::format(
+      "peer {} of {} by {} on {} ({}, {}, {})", peers.self, peers.addresses.size(), strategy.text(),
+      devices.names, counted(data.row_count(), "row"), counted(data.train.feature_count, "feature"),
+      counted(data.train.label_count, "label")));
+  if (context.training_begins) context.training_begins();
+  GossipResult gossip = run_gossip_peer(peers, work, replica);
+
+  TrainResult result;
+  if (directory) result.directory = directory->path();
+  result.ended = gossip.signal != 0 ? "signal" : "epochs";
+  result.signal = gossip.signal;
+  result.train_loss = gossip.loss;
+  result.strategy = strategy.text();
+  const std::uint64_t total =
+      std::accumulate(gossip.steps.begin(), gossip.steps.end(), std::uint64_t{0});
+  const double epochs = gossip.signal == 0 ? work.epochs
+                                           : static_cast<double>(total * work.batch) /
+                                                 static_cast<double>(work.rows.size());
+  result.progress.epoch = static_cast<std::uint64_t>(epochs);
+  result.progress.seconds = seconds_before + report.seconds();
+  result.progress.step = total;
+  result.samples_per_second = report.samples_per_second();
+  replica.device().load(0, gossip.model.span());
+  checkpoints.save(std::as_const(gossip.model).span(), epochs);
+  start->model.parameters = std::move(gossip.model);
+  if (directory) save_model(start->model, directory->last_model());
+  if (gossip.signal == 0) result.metrics = report.finish(gossip);
+  result.metrics_epoch = options.epochs;
+  result.notes.push_back(fmt::format(
+      "{} exchanges, {} offers declined, {} refused; {:.1f} MB of models sent, {:.1f} MB received; "
+      "the mean of {}",
+      gossip.exchanges, gossip.declined, gossip.refused, static_cast<double>(gossip.sent) / 1e6,
+      static_cast<double>(gossip.received) / 1e6,
+      counted(static_cast<std::uint64_t>(gossip.models), "model")));
+  reporter.say(result.notes.back());
+  for (std::size_t i = 0; i < gossip.steps.size(); ++i) {
+    WorkerResult worker;
+    worker.name = fmt::format("peer {}", i);
+    worker.tasks = worker.updates = gossip.steps[i];
+    worker.rows = gossip.steps[i] * work.batch;
+    worker.batch = work.batch;
+    if (i == rank) {
+      worker.bytes = gossip.sent + gossip.received;
+      worker.rejected = gossip.declined;
+      worker.exchanges = gossip.exchanges;
+      worker.compute = gossip.training / std::max(report.seconds(), 1e-9);
+    }
+    result.workers.push_back(worker);
+  }
+  auto fields = metric_fields(result.metrics);
+  fields.insert(fields.begin(), {"ended", result.ended});
+  fields.emplace_back("exchanges", static_cast<std::int64_t>(gossip.exchanges));
+  fields.emplace_back("bytes", static_cast<std::int64_t>(gossip.sent + gossip.received));
+  reporter.record({"end", total, report.seconds(), std::move(fields)});
+  reporter.flush();
+  return result;
+}
+
+}  // namespace evener

@@ -1,0 +1,208 @@
+#include "evener/runtime/peer_replica.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evener/runtime/models.h"
+
+namespace evener {
+
+PeerOptions peer_options(const StrategyChoice& strategy) {
+  const auto& values = strategy.values;
+  return {values.texts().contains("eps"), values.is("merge", "pushsum"),
+          values.is("rows", "changed"), values.number("eps-rows"), compression_of(strategy)};
+}
+
+PeerReplica::PeerReplica(std::unique_ptr<Replica> replica, const Network& network,
+                         const Dataset& data, const PeerOptions& options)
+    : replica_(std::move(replica)),
+      sparse_(network.sparse_input()),
+      map_(network),
+      data_(data),
+      options_(options),
+      touched_(map_.rows()),
+      reference_(tracks() ? map_.size() : 0) {}
+
+void PeerReplica::start_from(std::span<const float> model) {
+  replica_->load(0, model);
+  touched_.clear();
+  change_ = behind_ = 0;
+  if (!tracks()) return;
+  std::copy_n(model.data(), map_.size(), reference_.data());
+  length_ = 0;
+  for (const float value : model) length_ += static_cast<double>(value) * value;
+}
+
+double PeerReplica::train(const Task& task) {
+  const double sum = step_through(*replica_, &data_, task);
+  for (const auto& part : task.parts) {
+    if (sparse_) touched_.add_features(data_, part.slice.rows);
+  }
+  if (!options_.measures) return sum;
+  with_own(
+      [&] { change_ = std::sqrt(std::max(0.0, distance() - behind_) / std::max(length_, 1e-24)); });
+  return sum;
+}
+
+Parcel PeerReplica::offer() {
+  Parcel parcel;
+  with_own([&] {
+    parcel = places_to_send();
+    if (picks()) pick(parcel);
+    pack(parcel, parcel);
+    round(parcel);
+    if (!options_.push_sum) return;
+    weight_ /= 2;
+    parcel.weight = weight_;
+    // w x = w/2 (x + owed) + w/2 (x - owed), of which the latter was sent.
+    if (parcel.half) map_.for_numbers(parcel, [&](auto at, auto i) { own_[at] += owed_[i]; });
+    follow(parcel);  // what was given away is known elsewhere
+  });
+  return parcel;
+}
+
+Parcel PeerReplica::answer(const Parcel& offer) {
+  Parcel mine;
+  if (options_.push_sum) {
+    const double sum = weight_ + offer.weight;
+    with_own([&] {
+      pack(offer, mine);
+      move(offer, offer.values, mine.values, static_cast<float>(offer.weight / sum));
+    });
+    weight_ = sum;
+    return {};
+  }
+  mine.places = Parcel::Places::offered;
+  with_own([&] {
+    pack(offer, mine);
+    round(mine);
+    move(offer, offer.values, mine.values, 0.5F);
+    follow(offer);
+  });
+  return mine;
+}
+
+void PeerReplica::settle(const Parcel& offered, const Parcel& reply) {
+  change_ = 0;
+  if (options_.push_sum) return;
+  with_own([&] {
+    move(offered, reply.values, offered.values, 0.5F);
+    follow(offered);
+  });
+}
+
+Parcel PeerReplica::whole() {
+  Parcel parcel;
+  with_own([&] { pack(parcel, parcel); });
+  parcel.weight = weight_;
+  return parcel;
+}
+
+/// Squared, from the reference. Where no step has been, both are the same.
+double PeerReplica::distance() const {
+  double squares = 0;
+  for (const std::uint32_t row : touched_.rows()) squares += distance(map_.row(row));
+  const std::size_t dense = map_.row(map_.rows()).at;
+  return squares + distance({dense, map_.size() - dense});
+}
+
+double PeerReplica::distance(const ParcelMap::Stretch& stretch) const {
+  constexpr std::size_t kStretch = 1024;  // whose sum a float holds well enough
+  double squares = 0;
+  const std::size_t end = stretch.at + stretch.floats;
+  for (std::size_t at = stretch.at; at < end; at += kStretch) {
+    float sum = 0;
+    for (std::size_t j = at; j < std::min(at + kStretch, end); ++j) {
+      const float d = own_[j] - reference_[j];
+      sum += d * d;
+    }
+    squares += sum;
+  }
+  return squares;
+}
+
+bool PeerReplica::has_changed(const ParcelMap::Stretch& row) const {
+  double length = 0;
+  for (std::size_t j = row.at; j < row.at + row.floats; ++j) {
+    length += reference_[j] * reference_[j];
+  }
+  return distance(row) > options_.eps_rows * options_.eps_rows * length;
+}
+
+Parcel PeerReplica::places_to_send() const {
+  Parcel parcel;
+  if (!options_.changed_rows) return parcel;
+  parcel.places = Parcel::Places::listed;
+  for (const std::uint32_t row : touched_.rows()) {
+    if (has_changed(map_.row(row))) parcel.rows.push_back(row);
+  }
+  std::sort(parcel.rows.begin(), parcel.rows.end());
+  for (std::uint32_t label = 0; label < map_.labels(); ++label) {
+    if (has_changed(map_.label(label))) parcel.labels.push_back(label);
+  }
+  return parcel;
+}
+
+/// Those that have changed most since they last travelled; the others stay changed, and owed.
+void PeerReplica::pick(Parcel& parcel) const {
+  std::vector<float> changes;
+  map_.for_places(parcel, [&](std::size_t at, std::size_t n) {
+    for (std::size_t j = at; j < at + n; ++j) changes.push_back(own_[j] - reference_[j]);
+  });
+  std::vector<float> owed(changes.size());
+  compress(options_.compression, changes, owed);
+  parcel.some = true;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (changes[i] != 0) parcel.picked.push_back(static_cast<std::uint32_t>(i));
+  }
+}
+
+/// The numbers that these places have here.
+void PeerReplica::pack(const Parcel& at, Parcel& parcel) const {
+  if (at.some) {
+    parcel.values.reserve(at.picked.size());
+    map_.for_numbers(at, [&](auto place, auto) { parcel.values.push_back(own_[place]); });
+    return;
+  }
+  parcel.values.reserve(map_.numbers(at));
+  map_.for_places(at, [&](std::size_t place, std::size_t n) {
+    parcel.values.insert(parcel.values.end(), own_.data() + place, own_.data() + place + n);
+  });
+}
+
+void PeerReplica::round(Parcel& parcel) {
+  if (options_.compression.kind != Compression::Kind::fp16) return;
+  parcel.half = true;
+  owed_.resize(parcel.values.size());
+  compress(options_.compression, parcel.values, owed_);
+}
+
+/// x += share (to - from) where the offer's numbers are. Of the two sides of an exchange both have
+/// the same two numbers, in turn: the moves are opposite to the bit.
+void PeerReplica::move(const Parcel& offer, const std::vector<float>& to,
+                       const std::vector<float>& from, float share) {
+  map_.for_numbers(offer, [&](auto at, auto i) { own_[at] += share * (to[i] - from[i]); });
+}
+
+/// The offer's numbers are what changes are measured from now.
+void PeerReplica::follow(const Parcel& offer) {
+  change_ = behind_ = 0;
+  if (tracks()) {
+    map_.for_numbers(offer, [&](auto at, auto) {
+      const float own = own_[at], was = reference_[at];
+      length_ += static_cast<double>(own) * own - static_cast<double>(was) * was;
+      reference_[at] = own;
+    });
+  }
+  if (offer.places == Parcel::Places::all && !offer.some) return touched_.clear();
+  if (!offer.some) {
+    RowSet rest(map_.rows());
+    for (const std::uint32_t row : touched_.rows()) {
+      if (!std::binary_search(offer.rows.begin(), offer.rows.end(), row)) rest.add(row);
+    }
+    touched_ = std::move(rest);
+  }
+  if (options_.measures) behind_ = distance();
+}
+
+}  // namespace evener

@@ -1,0 +1,43 @@
+#include "evener/runtime/replica_distance.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace evener {
+
+double replica_distance(std::span<const FloatBuffer> replicas) {
+  std::vector<const FloatBuffer*> present;
+  for (const auto& replica : replicas) {
+    if (replica.size() > 0) present.push_back(&replica);
+  }
+  if (present.size() < 2) return 0;
+  // In double precision the mean of equal floats is just that float. Sums are kept by place in a
+  // stretch, so that the loops have nothing to wait for.
+  constexpr std::size_t kStretch = 1024;
+  std::array<double, kStretch> mean, squares{}, lengths{};
+  const auto count = static_cast<double>(present.size());
+  for (std::size_t at = 0; at < present.front()->size(); at += kStretch) {
+    const std::size_t n = std::min(kStretch, present.front()->size() - at);
+    std::fill_n(mean.begin(), n, 0.0);
+    for (const auto* replica : present) {
+      const float* own = replica->data() + at;
+      for (std::size_t j = 0; j < n; ++j) mean[j] += own[j];
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+      mean[j] /= count;
+      lengths[j] += mean[j] * mean[j];
+    }
+    for (const auto* replica : present) {
+      const float* own = replica->data() + at;
+      for (std::size_t j = 0; j < n; ++j) squares[j] += (own[j] - mean[j]) * (own[j] - mean[j]);
+    }
+  }
+  const double apart = std::accumulate(squares.begin(), squares.end(), 0.0) / count;
+  const double length = std::accumulate(lengths.begin(), lengths.end(), 0.0);
+  return std::sqrt(apart / std::max(length, 1e-30));
+}
+
+}  // namespace evener

@@ -1,0 +1,115 @@
+// The conformance suite of transports.
+//   transport_conformance local RANKS [large=MB]          ranks are threads
+//   transport_conformance grpc RANKS [large=MB] [kill]    ranks are processes
+//   mpirun -n RANKS transport_conformance openmpi BOARD [large=MB] [kill]     or mpich; see
+//   ranks.py
+// kill: the last rank dies, instead of all the checks.
+#include <csignal>
+#include <cstdio>
+#include <functional>
+
+#include "tests/cluster/conformance/checks.h"
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include "evener/cluster/mpi/load.h"
+
+namespace evener {
+namespace {
+
+struct Wish {
+  bool kill = false;
+  std::size_t large = std::size_t{8} << 20;
+};
+
+/// The exit code.
+int run_checks(Rank rank, const Wish& wish) {
+  rank.large = wish.large;
+  std::vector<Check> checks = all_checks();
+  if (wish.kill) checks = {{"check_death", check_death}};
+  for (const auto& check : checks) {
+    try {
+      check.run(rank);
+    } catch (const std::exception& problem) {
+      rank.board->fail();
+      fmt::print(stderr, "rank {} of {}: FAILED {}: {}\n", rank.rank, rank.size, check.name,
+                 problem.what());
+      return 1;
+    }
+  }
+  fmt::print("rank {} of {}: {} checks passed\n", rank.rank, rank.size, checks.size());
+  std::fflush(stdout);
+  return 0;
+}
+
+int run_threads(int ranks, const Wish& wish) {
+  if (wish.kill) throw Error("ranks that are threads do not die alone");
+  Board board;
+  const auto transport = make_local_transport();
+  std::atomic<int> failed = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < ranks; ++i) {
+    threads.emplace_back([&, i] {
+      failed += run_checks({i, ranks, transport.get(), "", &board}, wish);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return failed == 0 ? 0 : 1;
+}
+
+int run_processes(int ranks, const Wish& wish) {
+  Board board;
+  std::vector<pid_t> processes;
+  for (int i = 0; i < ranks; ++i) {
+    processes.push_back(fork());
+    if (processes.back() != 0) continue;
+    const auto transport = make_grpc_transport();
+    return run_checks({i, ranks, transport.get(), "127.0.0.1:0", &board}, wish);
+  }
+  int failed = 0;
+  for (const pid_t process : processes) {
+    int status = 0;
+    waitpid(process, &status, 0);
+    const bool dies = wish.kill && process == processes.back();
+    const bool well = dies ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL
+                           : WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    failed += well ? 0 : 1;
+  }
+  return failed == 0 ? 0 : 1;
+}
+
+/// One of those that the launcher has started.
+int run_rank(const std::string& family, const std::string& board_file, const Wish& wish) {
+  constexpr Seconds kSilence = 3;
+  const auto world = mpi::start_world(family, {kSilence});
+  Board board(board_file);
+  const int code = run_checks({world->rank(), world->size(), world.get(), "", &board}, wish);
+  if (code == 0 && !wish.kill) world->leave();
+  if (code != 0) world->fail("a check has failed");
+  return code;
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.size() < 2) throw Error("local RANKS, grpc RANKS, openmpi BOARD or mpich BOARD");
+  Wish wish;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    if (words[i] == "kill") wish.kill = true;
+    if (words[i].rfind("large=", 0) == 0) wish.large = std::stoull(words[i].substr(6)) << 20;
+  }
+  if (words[0] == "openmpi" || words[0] == "mpich") return run_rank(words[0], words[1], wish);
+  const int ranks = std::stoi(words[1]);
+  if (ranks < 1 || ranks > kMostRanks) throw Error("so many ranks have no room on the board");
+  return words[0] == "local" ? run_threads(ranks, wish) : run_processes(ranks, wish);
+}
+
+}  // namespace
+}  // namespace evener
+
+int main(int argc, char** argv) {
+  try {
+    return evener::run({argv + 1, argv + argc});
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "%s\n", problem.what());
+    return 1;
+  }
+}

@@ -1,0 +1,161 @@
+"""The command as ranks of MPI: started by the launcher of the library that EVENER_TEST_MPI names, and hurt."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from cluster import COMMAND, Process
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cluster/conformance"))
+from ranks import launcher  # noqa: E402
+
+FAMILY = os.environ["EVENER_TEST_MPI"]
+RANK = {"openmpi": "OMPI_COMM_WORLD_RANK", "mpich": "PMI_RANK"}[FAMILY]
+
+
+class Ranks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+        self.environment = {"EVENER_CACHE_DIR": str(self.path / "cache"), "OMP_NUM_THREADS": "1"}
+        subprocess.run([COMMAND, "dataset", "synthetic", "-o", str(self.path / "data"), "--rows", "3000", "--features", "300",
+                        "--labels", "100", "--seed", "5"], check=True, capture_output=True, timeout=60)
+
+    def start(self, ranks, *arguments, survive=False):
+        before, environment = launcher(FAMILY, ranks, survive)
+        process = Process(["train", "--transport", "mpi", "--json", *arguments], before, {**environment, **self.environment})
+        self.addCleanup(process.end)
+        return process
+
+    def new(self, name, *more):
+        return [str(self.path / "data"), "-o", str(self.path / name), "--hidden", "32", "--optimizer", "sgd", "--learning-rate", "0.5",
+                "--global-batch-size", "12", *more]
+
+    def model(self, name):
+        return (self.path / name / "last.safetensors").read_bytes()
+
+    def process_of(self, rank, name):
+        """Its number: that of the one in whose environment and words it stands."""
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                variables = (entry / "environ").read_bytes().split(b"\0")
+            except (OSError, ValueError):
+                continue
+            if words[0] == COMMAND.encode() and f"{RANK}={rank}".encode() in variables and str(self.path / name).encode() in words:
+                return int(entry.name)
+        raise AssertionError(f"rank {rank} of {name} is not running")
+
+    def wait_for_checkpoint(self, process, name, seconds=40):
+        deadline = time.monotonic() + seconds
+        while not list((self.path / name).glob("checkpoints/step-*/state.safetensors")):
+            self.assertLess(time.monotonic(), deadline, process.said())
+            self.assertIsNone(process.process.poll(), process.said())
+            time.sleep(0.02)
+
+    def test_gossiping_ranks_end_with_the_same_model(self):
+        process = self.start(3, *self.new("run{rank}", "--strategy", "gossip", "--epochs", "3"))
+        self.assertEqual(process.finish(), 0, process.said())
+        result = json.loads(process.out)  # one rank's, and nothing else
+        self.assertEqual(result["run"], str(self.path / "run0"))
+        self.assertEqual(len(result["devices"]), 3)
+        self.assertGreaterEqual(sum(peer["rows"] for peer in result["devices"]), 3 * 3000 - 12)
+        self.assertIn("the mean of 3 models", process.said())
+        self.assertEqual(self.model("run0"), self.model("run1"))
+        self.assertEqual(self.model("run0"), self.model("run2"))
+
+    def test_one_rank_keeps_the_run_and_speaks(self):
+        process = self.start(2, *self.new("run", "--epochs", "2"))
+        self.assertEqual(process.finish(), 0, process.said())
+        self.assertEqual(json.loads(process.out)["strategy"], "adaptive-gossip")
+        self.assertEqual(process.said().count("peer 0 of 2"), 1)
+        self.assertNotIn("peer 1 of 2", process.said())
+        self.assertEqual([run.name for run in self.path.glob("run*")], ["run"])
+
+    def test_the_first_rank_keeps_the_model_for_the_others(self):
+        models = []
+        for name in ("once", "twice"):
+            process = self.start(3, *self.new(name, "--strategy", "bsp", "--epochs", "2"))
+            self.assertEqual(process.finish(), 0, process.said())
+            result = json.loads(process.out)
+            self.assertEqual(sum(node["rows"] for node in result["devices"]), 2 * 3000)
+            models.append(self.model(name))
+        self.assertEqual(len(result["devices"]), 2)
+        self.assertEqual(models[0], models[1], "bsp does not depend on who is first")
+
+    def kill_one(self, name, strategy):
+        """What was said, and how it ended."""
+        process = self.start(3, *self.new(name, "--strategy", strategy, "--epochs", "100000", "--checkpoint-every", "1"))
+        self.wait_for_checkpoint(process, name)
+        os.kill(self.process_of(2, name), signal.SIGKILL)
+        code = process.finish(30)
+        self.assertNotEqual(code, 0, process.said())
+        return process
+
+    def test_a_rank_that_is_killed_ends_the_run_which_goes_on_from_its_checkpoint(self):
+        for strategy in ("gossip", "dasp"):
+            with self.subTest(strategy):
+                process = self.kill_one(strategy, strategy)
+                if FAMILY == "openmpi" and strategy == "gossip":  # its launcher asks the others to end, and waits a second
+                    self.assertRegex(process.said(), "go on with: mpirun -n 3 evener train --transport mpi --resume")
+                done = self.epoch_of(strategy)
+                self.assertGreaterEqual(done, 1)
+                again = self.start(2, "--resume", str(self.path / strategy), "--epochs", str(done + 2))
+                self.assertEqual(again.finish(), 0, again.said())
+                self.assertEqual(json.loads(again.out)["epochs"], done + 2)
+
+    def epoch_of(self, name):
+        """Of the newest checkpoint."""
+        newest = max((self.path / name).glob("checkpoints/step-*"))
+        header = (newest / "state.safetensors").read_bytes()
+        length = int.from_bytes(header[:8], "little")
+        return json.loads(json.loads(header[8:8 + length])["__metadata__"]["evener.progress"])["epoch"]
+
+    def test_a_rank_whose_death_nobody_tells_is_missed(self):
+        # It takes ten seconds: one strategy with each library.
+        strategy, begun = {"openmpi": ("dasp", "epoch 1/"), "mpich": ("gossip", "peer 2 is there")}[FAMILY]
+        process = self.start(3, *self.new(strategy, "--strategy", strategy, "--epochs", "100000"), survive=True)
+        process.wait_for(begun)
+        os.kill(self.process_of(2, strategy), signal.SIGKILL)
+        process.finish(40)
+        # One that died while it wrote to memory that it shared with others takes those with it, as far as MPI goes.
+        self.assertRegex(process.said(), r"error: rank [12] is lost: no sign of life for 1\d s; go on with: mpirun -n 3")
+        self.assertTrue(list((self.path / strategy).glob("checkpoints/step-*")))
+
+    def test_what_is_wrong_is_said_once(self):
+        process = self.start(3, str(self.path / "nothing"))
+        self.assertNotEqual(process.finish(), 0)
+        self.assertEqual(process.said().count("evener: error: "), 1, process.said())
+        self.assertIn("nothing: cannot open", process.said())
+        process = self.start(3, *self.new("run", "--strategy", "sync"))
+        self.assertNotEqual(process.finish(), 0)
+        self.assertIn("--strategy sync: is for the devices of one machine", process.said())
+
+    def refusal(self, command, *arguments):
+        outcome = subprocess.run([command, "train", *self.new("run"), *arguments], capture_output=True, text=True, timeout=60,
+                                 env={**launcher(FAMILY, 1)[1], **self.environment})
+        self.assertEqual(outcome.returncode, 2, outcome.stderr)
+        return outcome.stderr
+
+    def test_alone_or_without_a_library_it_is_refused(self):
+        self.assertIn("only rank", self.refusal(COMMAND, "--transport", f"mpi:{FAMILY}"))
+        # The command needs neither plug-in nor library for anything else.
+        alone = self.path / "bin/evener"
+        alone.parent.mkdir()
+        shutil.copy(COMMAND, alone)
+        self.assertIn("no plug-in for it", self.refusal(alone, "--transport", f"mpi:{FAMILY}"))
+        (alone.parent / f"libevener_mpi_{FAMILY}.so").write_bytes(b"")
+        self.assertIn("cannot be used here", self.refusal(alone, "--transport", f"mpi:{FAMILY}"))
+        linked = subprocess.run(["ldd", COMMAND], capture_output=True, text=True, check=True, timeout=60).stdout
+        self.assertNotRegex(linked, "libmpi|libmpich")
+
+
+if __name__ == "__main__":
+    unittest.main()

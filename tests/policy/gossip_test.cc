@@ -1,0 +1,330 @@
+// Gossiping nodes as state machines, with one number each for a model, and letters that are lost,
+// late, repeated and out of order.
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "tests/policy/toy.h"
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "evener/policy/gossip_node.h"
+
+namespace evener {
+namespace {
+
+using Actions = std::vector<NodeAction>;
+
+GossipNode node_among(int self, int count, const GossipRule& rule) {
+  GossipNode node(self, rule, 1);
+  for (int i = 0; i < count; ++i) node.meet(i);
+  return node;
+}
+
+TEST(GossipNode, OffersEveryPeriodSteps) {
+  GossipRule rule;
+  rule.period = 3;
+  GossipNode node = node_among(0, 2, rule);
+  EXPECT_TRUE(node.rest(0).empty()) << "nothing is trained yet";
+  for (int step = 1; step <= 2; ++step) {
+    node.step(1);
+    EXPECT_TRUE(node.rest(0).empty());
+  }
+  node.step(1);
+  EXPECT_EQ(node.rest(0), (Actions{NodeOffers{1, 1}}));
+  EXPECT_TRUE(node.may_train()) << "it does not wait";
+  node.step(1);
+  EXPECT_TRUE(node.rest(0).empty()) << "one at a time";
+  node.receive({Letter::Kind::reply, 1, 0, 1});
+  EXPECT_EQ(node.rest(0), (Actions{NodeSettles{1, 1}}));
+  EXPECT_EQ(node.silence(), 0U);
+}
+
+TEST(GossipNode, AdaptiveOffersWhenTheModelHasChanged) {
+  GossipRule rule;
+  rule.adaptive = true;
+  rule.warmup = 0;
+  rule.k_min = 2;
+  rule.k_max = 5;
+  struct Row {
+    std::vector<double> changes;
+    bool offers;
+  };
+  for (const auto& [changes, offers] : {Row{{1}, false},        // k_min
+                                        {{0.01, 0.07}, false},  // under eps
+                                        {{0.01, 0.09}, true},   // over it
+                                        {{0.01, 0.01, 0.01, 0.01}, false},
+                                        {{0, 0, 0, 0, 0}, true}}) {  // k_max
+    GossipNode node = node_among(0, 2, rule);
+    bool offered = false;
+    for (const double change : changes) {
+      node.step(change);
+      offered = !node.rest(0).empty();
+    }
+    EXPECT_EQ(offered, offers) << changes.size() << " steps, the last " << changes.back();
+  }
+  rule.warmup = 1;
+  GossipNode node = node_among(0, 2, rule);
+  node.step(0);
+  EXPECT_EQ(node.rest(0).size(), 1U) << "warm-up";
+}
+
+TEST(GossipNode, WhoIsToWaitWaits) {
+  GossipRule rule;
+  rule.overlap = false;
+  GossipNode node = node_among(0, 2, rule);
+  node.step(1);
+  node.rest(0);
+  EXPECT_FALSE(node.may_train());
+  node.receive({Letter::Kind::decline, 1, 0, 1});
+  EXPECT_TRUE(node.may_train());
+  EXPECT_EQ(node.silence(), 1U) << "what was declined is no exchange";
+}
+
+TEST(GossipNode, AnswersOneOfferAtEachRestAndOnce) {
+  GossipNode node = node_among(0, 4, {});
+  node.receive({Letter::Kind::offer, 1, 0, 1});
+  node.receive({Letter::Kind::offer, 1, 0, 1});
+  node.receive({Letter::Kind::offer, 2, 0, 7});
+  EXPECT_EQ(node.rest(0), (Actions{NodeAnswers{1, 1}, NodeDeclines{2, 7}}));
+  node.receive({Letter::Kind::offer, 1, 0, 1});  // the answer was lost
+  node.receive({Letter::Kind::offer, 2, 0, 7});  // and so was the refusal
+  EXPECT_EQ(node.rest(0), (Actions{NodeAnswers{1, 1, true}, NodeDeclines{2, 7}}));
+  node.receive({Letter::Kind::offer, 2, 0, 8});
+  EXPECT_EQ(node.rest(0), (Actions{NodeAnswers{2, 8}}));
+  node.receive({Letter::Kind::offer, 2, 0, 7});  // from long ago
+  EXPECT_TRUE(node.rest(0).empty());
+}
+
+TEST(GossipNode, OfTwoThatOfferToEachOtherTheLowerNumbersOfferCounts) {
+  GossipNode low = node_among(0, 2, {}), high = node_among(1, 2, {});
+  for (GossipNode* node : {&low, &high}) {
+    node->step(1);
+    EXPECT_EQ(node->rest(0).size(), 1U);
+  }
+  low.receive({Letter::Kind::offer, 1, 0, 1});
+  high.receive({Letter::Kind::offer, 0, 1, 1});
+  EXPECT_EQ(low.rest(0), (Actions{NodeDeclines{1, 1}}));
+  EXPECT_EQ(high.rest(0), (Actions{NodeAnswers{0, 1}}));
+}
+
+TEST(GossipNode, ThePeersAreWhoTheyShouldBe) {
+  const auto chosen = [](PeerChoice peers, int self) {
+    GossipRule rule;
+    rule.peers = peers;
+    GossipNode node = node_among(self, 5, rule);
+    std::vector<int> seen;
+    for (std::uint64_t i = 1; i <= 8; ++i) {
+      node.step(1);
+      const auto offer = std::get<NodeOffers>(node.rest(static_cast<double>(i)).at(0));
+      EXPECT_NE(offer.to, self);
+      seen.push_back(offer.to);
+      node.receive({Letter::Kind::reply, offer.to, self, offer.sequence});
+      node.rest(static_cast<double>(i) + (offer.to == 3 ? 0.9 : 0.1));
+    }
+    return seen;
+  };
+  EXPECT_EQ(chosen(PeerChoice::ring, 0), (std::vector{1, 4, 1, 4, 1, 4, 1, 4}));
+  EXPECT_EQ(chosen(PeerChoice::shift, 2), (std::vector{3, 4, 0, 1, 3, 4, 0, 1}));
+  const auto fast = chosen(PeerChoice::fast, 0);
+  EXPECT_LE(std::count(fast.begin(), fast.end(), 3), 2) << "the slow one is avoided once known";
+}
+
+TEST(GossipNode, AnExchangeWithOneThatIsGoneIsOver) {
+  GossipRule rule;
+  rule.overlap = false;
+  GossipNode node = node_among(0, 3, rule);
+  node.step(1);
+  const auto offer = std::get<NodeOffers>(node.rest(0).at(0));
+  node.part(offer.to);
+  EXPECT_TRUE(node.may_train());
+  node.receive({Letter::Kind::offer, offer.to, 0, 1});
+  for (const auto& action : node.rest(0)) {
+    EXPECT_TRUE(std::holds_alternative<NodeOffers>(action)) << "a letter of the dead is not read";
+  }
+}
+
+/// Nodes with one number each, and a network that does what it likes with letters.
+class Village {
+ public:
+  Village(int count, const GossipRule& rule, std::uint64_t seed) : rule_(rule), random_(seed) {
+    for (int i = 0; i < count; ++i) {
+      nodes_.push_back(node_among(i, count, rule));
+      models_.push_back(random_.normal());
+    }
+    weights_.assign(models_.size(), 1);
+    offered_.resize(models_.size());
+  }
+
+  double loss = 0, repeat = 0;
+
+  /// A node steps without learning anything, some letters arrive in any order.
+  void stir() {
+    const auto who = static_cast<int>(random_.below(nodes_.size()));
+    if (node(who).may_train()) node(who).step(random_.uniform());
+    rest(who, true);
+    while (!letters_.empty() && random_.uniform() < 0.7) deliver();
+  }
+  /// No more offers of their own; reminders until nobody waits.
+  void settle() {
+    for (int round = 0; round < 10'000; ++round) {
+      bool waits = !letters_.empty();
+      while (!letters_.empty()) deliver();
+      for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+        rest(i, false);
+        if (const auto reminder = node(i).remind())
+          send({Letter::Kind::offer, i, reminder->to, reminder->sequence});
+        waits = waits || node(i).waits();
+      }
+      if (!waits) return;
+    }
+    ADD_FAILURE() << "somebody waits forever";
+  }
+
+  /// What must never change, counting what is on its way (which settle() has seen to).
+  double sum() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < models_.size(); ++i) sum += weights_[i] * models_[i];
+    return sum;
+  }
+  double weight() const { return std::accumulate(weights_.begin(), weights_.end(), 0.0); }
+  double spread() const {
+    const auto [low, high] = std::minmax_element(models_.begin(), models_.end());
+    return *high - *low;
+  }
+  std::size_t longest_silence() const { return silence_; }
+  std::size_t exchanges() const { return exchanges_; }
+  GossipNode& node(int i) { return nodes_[static_cast<std::size_t>(i)]; }
+
+ private:
+  struct Value {
+    double model, weight;
+  };
+  double& model(int i) { return models_[static_cast<std::size_t>(i)]; }
+  double& weight_of(int i) { return weights_[static_cast<std::size_t>(i)]; }
+  Value& offered(int i) { return offered_[static_cast<std::size_t>(i)]; }
+
+  void rest(int i, bool offers) {
+    for (const auto& action : node(i).rest(0, offers)) {
+      std::visit(Cases{[&](const NodeOffers& a) {
+                         if (rule_.push_sum) weight_of(i) /= 2;
+                         offered(i) = {model(i), weight_of(i)};
+                         send({Letter::Kind::offer, i, a.to, a.sequence});
+                       },
+                       [&](const NodeAnswers& a) {
+                         if (!a.again) answer(i, a.to);
+                         send({Letter::Kind::reply, i, a.to, a.sequence});
+                       },
+                       [&](const NodeDeclines& a) {
+                         send({Letter::Kind::decline, i, a.to, a.sequence});
+                       },
+                       [&](const NodeSettles& a) {
+                         ++exchanges_;
+                         if (!rule_.push_sum) {
+                           model(i) += (answers_[{a.from, i}] - offered(i).model) / 2;
+                         }
+                       }},
+                 action);
+    }
+    if (!node(i).waits()) silence_ = std::max(silence_, node(i).silence());
+  }
+  void answer(int i, int to) {
+    const Value theirs = offered(to);
+    if (rule_.push_sum) {
+      const double sum = weight_of(i) + theirs.weight;
+      model(i) += theirs.weight / sum * (theirs.model - model(i));
+      weight_of(i) = sum;
+      return;
+    }
+    answers_[{i, to}] = model(i);
+    model(i) += (theirs.model - model(i)) / 2;
+  }
+  void send(const Letter& letter) {
+    if (random_.uniform() >= loss) letters_.push_back(letter);
+    if (random_.uniform() < repeat) letters_.push_back(letter);
+  }
+  void deliver() {
+    const auto at = letters_.begin() + static_cast<std::ptrdiff_t>(random_.below(letters_.size()));
+    const Letter letter = *at;
+    letters_.erase(at);
+    node(letter.to).receive(letter);
+    if (random_.uniform() < 0.5) rest(letter.to, false);
+  }
+
+  GossipRule rule_;
+  Random random_;
+  std::vector<GossipNode> nodes_;
+  std::vector<double> models_, weights_;
+  std::vector<Value> offered_;
+  std::map<std::pair<int, int>, double> answers_;
+  std::vector<Letter> letters_;
+  std::size_t silence_ = 0, exchanges_ = 0;
+};
+
+TEST(Village, TheSumIsKeptUnderLossRepetitionAndDisorder) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    GossipRule rule;
+    rule.push_sum = seed % 2 == 1;
+    rule.overlap = seed % 3 != 0;
+    rule.peers = static_cast<PeerChoice>(seed % 4);
+    Village village(2 + static_cast<int>(seed % 7), rule, seed);
+    village.loss = seed % 5 == 0 ? 0 : 0.3;
+    village.repeat = 0.2;
+    const double sum = village.sum(), weight = village.weight();
+    for (int i = 0; i < 300; ++i) village.stir();
+    village.settle();
+    ASSERT_NEAR(village.sum(), sum, 1e-9) << seed;
+    ASSERT_NEAR(village.weight(), weight, 1e-9) << seed;
+  }
+}
+
+TEST(Village, WithoutLearningAllBecomeOne) {
+  for (const PeerChoice peers :
+       {PeerChoice::uniform, PeerChoice::ring, PeerChoice::shift, PeerChoice::fast}) {
+    for (const bool push_sum : {false, true}) {
+      GossipRule rule;
+      rule.peers = peers;
+      rule.push_sum = push_sum;
+      Village village(8, rule, 5);
+      const double before = village.spread();
+      for (int i = 0; i < 4000; ++i) village.stir();
+      village.settle();
+      EXPECT_LT(village.spread(), 1e-3 * before) << static_cast<int>(peers) << push_sum;
+    }
+  }
+}
+
+RC_GTEST_PROP(GossipNode, IsNeverSilentForLongerThanKMax, ()) {
+  GossipRule rule;
+  rule.adaptive = true;
+  rule.warmup = 0;
+  rule.eps = *rc::gen::inRange(0, 30) * 0.1;
+  rule.k_max = *rc::gen::inRange(1, 20);
+  rule.overlap = false;  // whoever waits for an answer trains nothing
+  Village village(4, rule, *rc::gen::arbitrary<std::uint64_t>());
+  for (int i = 0; i < 500; ++i) village.stir();
+  // A refusal sends it to the next step with what it had.
+  RC_ASSERT(static_cast<double>(village.longest_silence()) <= rule.k_max + 20);
+}
+
+TEST(GossipNode, WithoutThresholdItIsGossipEveryStepAndWithoutLimitsItIsAlone) {
+  GossipRule every;
+  every.adaptive = true;
+  every.warmup = 0;
+  every.eps = -1;  // any change, and none at all
+  GossipRule fixed;
+  Village adaptive(4, every, 9), plain(4, fixed, 9);
+  for (int i = 0; i < 500; ++i) {
+    adaptive.stir();
+    plain.stir();
+  }
+  EXPECT_EQ(adaptive.exchanges(), plain.exchanges());
+  EXPECT_DOUBLE_EQ(adaptive.sum(), plain.sum());
+  every.eps = every.k_max = std::numeric_limits<double>::infinity();
+  Village alone(4, every, 9);
+  for (int i = 0; i < 500; ++i) alone.stir();
+  EXPECT_EQ(alone.exchanges(), 0U);
+}
+
+}  // namespace
+}  // namespace evener

@@ -1,0 +1,399 @@
+// What gossiping nodes send and take, with real replicas: whatever of a model travels, and however
+// letters come, the sum of all models is kept.
+#include "evener/runtime/peer_replica.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "tests/device/random_data.h"
+#include <gtest/gtest.h>
+
+#include "evener/nn/initialise.h"
+#include "evener/policy/gossip_node.h"
+#include "evener/policy/policy.h"
+
+namespace evener {
+namespace {
+
+constexpr std::uint32_t kFeatures = 60, kLabels = 9;
+
+Dataset make_data() {
+  Random random(3);
+  return random_data(random, 200, kFeatures, kLabels);
+}
+
+/// Replicas of one small network, all from the same model.
+class Replicas {
+ public:
+  Replicas(int count, const std::string& strategy) : device_(make_device("cpu:1")) {
+    network_.features = kFeatures;
+    network_.labels = kLabels;
+    network_.hidden = {3};
+    network_.activation = Activation::tanh;  // no unit is dead
+    Training training;
+    training.optimizer = Optimizer::sgd;
+    start_.resize(layout_of(network_).size);
+    initialise(network_, 5, start_);
+    replicas_.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      replicas_.emplace_back(device_->make_replica(network_, training), network_, data_,
+                             peer_options(parse_strategy(strategy)));
+      replicas_.back().start_from(start_);
+    }
+  }
+
+  PeerReplica& operator[](int i) { return replicas_[static_cast<std::size_t>(i)]; }
+  std::vector<float> model(int i) {
+    std::vector<float> copy;
+    (*this)[i].look([&](std::span<const float> own) { copy.assign(own.begin(), own.end()); });
+    return copy;
+  }
+  void train(int i, std::vector<std::uint32_t> rows, float rate) {
+    Task task;
+    task.parts.push_back({{rows, rows.size(), 0}, {++steps_, rate}});
+    (*this)[i].train(task);
+  }
+  void exchange(int from, int to) {
+    const Parcel offer = (*this)[from].offer();
+    const Parcel reply = (*this)[to].answer(offer);
+    (*this)[from].settle(offer, reply);
+  }
+  const Dataset& data() const { return data_; }
+  const std::vector<float>& start() const { return start_; }
+  ParcelMap map() const { return ParcelMap(network_); }
+
+ private:
+  Dataset data_ = make_data();
+  Network network_;
+  std::unique_ptr<Device> device_;
+  std::vector<float> start_;
+  std::vector<PeerReplica> replicas_;
+  std::uint64_t steps_ = 0;
+};
+
+/// Rows of the data that have features and labels.
+std::vector<std::uint32_t> rows_to_learn(const Dataset& data, std::size_t count) {
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t row = 0; rows.size() < count; ++row) {
+    const bool has_both =
+        !data.features.row(row).indices.empty() && !data.labels.row(row).indices.empty();
+    if (has_both) rows.push_back(row);
+  }
+  return rows;
+}
+
+/// Features of these rows of the data.
+std::vector<std::uint32_t> features_of(const Dataset& data,
+                                       const std::vector<std::uint32_t>& rows) {
+  RowSet features(kFeatures);
+  features.add_features(data, rows);
+  auto sorted = features.rows();
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+TEST(PeerReplica, AllOrTheChangedRowsOfBothLayersTravel) {
+  Replicas all(2, "gossip");
+  EXPECT_EQ(all[0].offer().bytes(), all.map().size() * sizeof(float)) << "without numbers of rows";
+  Replicas some(2, "gossip:rows=changed:eps-rows=0");
+  const auto rows = rows_to_learn(some.data(), 2);
+  some.train(0, rows, 0.1F);
+  const Parcel offer = some[0].offer();
+  EXPECT_EQ(offer.rows, features_of(some.data(), rows));
+  EXPECT_LT(offer.rows.size(), kFeatures);
+  EXPECT_EQ(offer.labels.size(), kLabels) << "softmax pushes every label";
+  EXPECT_EQ(offer.values.size(), some.map().numbers(offer));
+  const Parcel reply = some[1].answer(offer);
+  EXPECT_EQ(reply.bytes(), offer.values.size() * sizeof(float)) << "its rows are known";
+}
+
+TEST(PeerReplica, ARowTravelsWhenItHasChangedEnough) {
+  Replicas replicas(2, "gossip:rows=changed:eps-rows=0.05");
+  const auto rows = rows_to_learn(replicas.data(), 1);
+  std::size_t labels = 0, features = 0;
+  int steps = 0;
+  for (; steps < 500 && (labels == 0 || features == 0); ++steps) {
+    replicas.train(0, rows, 0.005F);
+    const Parcel offer = replicas[0].offer();
+    if (steps == 0) {
+      EXPECT_EQ(offer.rows.size() + offer.labels.size(), 0U);
+    }
+    labels += offer.labels.size();
+    features += offer.rows.size();
+    const auto now = replicas.model(0);
+    for (std::uint32_t label = 0; label < kLabels; ++label) {
+      double change = 0, length = 0;
+      const auto [at, floats] = replicas.map().label(label);
+      for (std::size_t j = at; j < at + floats; ++j) {
+        const double d = now[j] - replicas.start()[j];
+        change += d * d;
+        length += static_cast<double>(replicas.start()[j]) * replicas.start()[j];
+      }
+      // Nothing was taken over yet: the reference is the start.
+      const bool listed = std::binary_search(offer.labels.begin(), offer.labels.end(), label);
+      EXPECT_EQ(listed, change > 0.05 * 0.05 * length) << label;
+    }
+  }
+  EXPECT_GT(steps, 1);
+  EXPECT_LT(steps, 500);
+}
+
+TEST(PeerReplica, WhatStaysBehindIsNotCountedAgain) {
+  Replicas replicas(2, "adaptive-gossip:rows=changed:eps-rows=0.3");
+  replicas.train(0, {1, 2, 3}, 0.05F);
+  const double first = replicas[0].change();
+  EXPECT_GT(first, 0);
+  ASSERT_TRUE(replicas[0].offer().rows.empty()) << "too little for a row";
+  replicas.exchange(0, 1);
+  EXPECT_EQ(replicas[0].change(), 0);
+  replicas.train(0, {1, 2, 3}, 1e-6F);
+  EXPECT_LT(replicas[0].change(), 0.05 * first);
+}
+
+TEST(PeerReplica, TheTwoMovesOfAnExchangeAreOppositeToTheBit) {
+  for (const char* strategy :
+       {"gossip", "gossip:compress=fp16", "gossip:compress=top-k:top-k=0.1",
+        "gossip:rows=changed:eps-rows=0.01", "gossip:rows=changed:eps-rows=0.01:compress=fp16",
+        "gossip:rows=changed:eps-rows=0.01:compress=top-k:top-k=0.2"}) {
+    Replicas replicas(2, strategy);
+    replicas.train(0, {1, 2, 3, 4}, 0.3F);
+    replicas.train(1, {50, 51}, 0.2F);
+    const auto one = replicas.model(0), two = replicas.model(1);
+    const Parcel offer = replicas[0].offer();
+    const Parcel reply = replicas[1].answer(offer);
+    replicas[0].settle(offer, reply);
+    ASSERT_EQ(offer.values.size(), reply.values.size()) << strategy;
+    auto new_one = one, new_two = two;
+    std::size_t moved = 0;
+    replicas.map().for_numbers(offer, [&](std::size_t at, std::size_t i) {
+      const float half = 0.5F * (reply.values[i] - offer.values[i]);
+      new_one[at] += half;
+      new_two[at] -= half;
+      moved += half != 0 ? 1 : 0;
+      const float sent = offer.half ? nearest_half(one[at]) : one[at];
+      ASSERT_EQ(offer.values[i], sent) << strategy;
+    });
+    EXPECT_GT(moved, 10U) << strategy;
+    EXPECT_EQ(replicas.model(0), new_one) << strategy;
+    EXPECT_EQ(replicas.model(1), new_two) << strategy;
+  }
+}
+
+TEST(PeerReplica, HalfPrecisionTakesHalfTheBytes) {
+  Replicas replicas(2, "gossip:compress=fp16");
+  const Parcel offer = replicas[0].offer();
+  EXPECT_EQ(offer.bytes(), replicas.map().size() * 2);
+  EXPECT_EQ(replicas[1].answer(offer).bytes(), offer.bytes());
+}
+
+TEST(PeerReplica, WhatIsNotPickedIsPickedLater) {
+  Replicas replicas(2, "gossip:compress=top-k:top-k=0.05");
+  replicas.train(0, {1, 2, 3, 4}, 0.3F);
+  const auto changed = replicas.model(0);
+  std::size_t to_send = 0;
+  for (std::size_t j = 0; j < changed.size(); ++j) to_send += changed[j] != replicas.start()[j];
+  std::vector<std::uint32_t> seen;
+  float least = INFINITY;
+  for (int round = 0; round < 100; ++round) {
+    const Parcel offer = replicas[0].offer();
+    if (offer.picked.empty()) break;
+    // The largest changes go first.
+    float most = 0, smallest = INFINITY;
+    for (const std::uint32_t at : offer.picked) {
+      const float change = std::abs(changed[at] - replicas.start()[at]);
+      most = std::max(most, change);
+      smallest = std::min(smallest, change);
+    }
+    EXPECT_LE(most, least);
+    least = smallest;
+    seen.insert(seen.end(), offer.picked.begin(), offer.picked.end());
+    replicas[0].settle(offer, replicas[1].answer(offer));
+  }
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end()) << "each once";
+  EXPECT_EQ(seen.size(), to_send) << "and all";
+  // Now both have half of what the first has learnt.
+  const auto one = replicas.model(0), two = replicas.model(1);
+  for (std::size_t j = 0; j < one.size(); ++j) {
+    ASSERT_NEAR(one[j], two[j], 1e-6);
+    ASSERT_NEAR(two[j], (changed[j] + replicas.start()[j]) / 2, 1e-6);
+  }
+}
+
+TEST(PeerReplica, PushSumGivesAwayTheWholeModel) {
+  for (const char* strategy :
+       {"gossip:merge=pushsum:rows=changed", "gossip:merge=pushsum:compress=top-k"}) {
+    EXPECT_THROW(gossip_rule(parse_strategy(strategy).values), UsageError) << strategy;
+  }
+}
+
+/// Nodes with real replicas that train, and a network that loses, repeats and mixes up letters.
+class Town {
+ public:
+  Town(int count, const std::string& strategy, std::uint64_t seed)
+      : rule_(gossip_rule(parse_strategy(strategy).values)),
+        replicas_(count, strategy),
+        random_(seed),
+        offers_(static_cast<std::size_t>(count)) {
+    for (int i = 0; i < count; ++i) {
+      nodes_.emplace_back(i, rule_, seed);
+      for (int j = 0; j < count; ++j) nodes_.back().meet(j);
+    }
+    expected_ = sum();
+  }
+
+  void stir() {
+    const auto who = static_cast<int>(random_.below(nodes_.size()));
+    if (node(who).may_train()) train(who);
+    rest(who, true);
+    while (!letters_.empty() && random_.uniform() < 0.7) deliver();
+  }
+  /// No more offers of their own; reminders until nobody waits.
+  void settle() {
+    for (int round = 0; round < 1000; ++round) {
+      bool waits = !letters_.empty();
+      while (!letters_.empty()) deliver();
+      for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+        rest(i, false);
+        if (const auto reminder = node(i).remind()) {
+          send({Letter::Kind::offer, i, reminder->to, reminder->sequence}, offered(i));
+        }
+        waits = waits || node(i).waits();
+      }
+      if (!waits) return;
+    }
+    ADD_FAILURE() << "somebody waits forever";
+  }
+
+  double weight() {
+    double sum = 0;
+    for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) sum += replicas_[i].weight();
+    return sum;
+  }
+  /// How far the weighted sum of all models is from what it was and what was trained, at most.
+  double error() {
+    const auto now = sum();
+    double most = 0;
+    for (std::size_t j = 0; j < now.size(); ++j) {
+      most = std::max(most, std::abs(now[j] - expected_[j]));
+    }
+    return most;
+  }
+  std::size_t exchanges() const { return exchanges_; }
+
+ private:
+  struct Sent {
+    Letter letter;
+    Parcel parcel;
+  };
+  GossipNode& node(int i) { return nodes_[static_cast<std::size_t>(i)]; }
+  Parcel& offered(int i) { return offers_[static_cast<std::size_t>(i)]; }
+
+  std::vector<double> sum() {
+    std::vector<double> sum(replicas_.start().size());
+    for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+      const auto own = replicas_.model(i);
+      for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += replicas_[i].weight() * own[j];
+    }
+    return sum;
+  }
+  void train(int i) {
+    const auto before = replicas_.model(i);
+    const auto row = static_cast<std::uint32_t>(random_.below(replicas_.data().rows()));
+    replicas_.train(i, {row}, 0.1F);
+    const auto after = replicas_.model(i);
+    for (std::size_t j = 0; j < after.size(); ++j) {
+      expected_[j] += replicas_[i].weight() * (static_cast<double>(after[j]) - before[j]);
+    }
+    node(i).step(replicas_[i].change());
+  }
+  void rest(int i, bool offers) {
+    for (const auto& action : node(i).rest(0, offers)) {
+      std::visit(Cases{[&](const NodeOffers& a) {
+                         offered(i) = replicas_[i].offer();
+                         send({Letter::Kind::offer, i, a.to, a.sequence}, offered(i));
+                       },
+                       [&](const NodeAnswers& a) {
+                         Parcel& answer = answers_[{i, a.to}];
+                         if (!a.again) answer = replicas_[i].answer(came_[{a.to, i}]);
+                         send({Letter::Kind::reply, i, a.to, a.sequence}, answer);
+                       },
+                       [&](const NodeDeclines& a) {
+                         send({Letter::Kind::decline, i, a.to, a.sequence}, {});
+                       },
+                       [&](const NodeSettles& a) {
+                         replicas_[i].settle(offered(i), replies_[{a.from, i}]);
+                         ++exchanges_;
+                       }},
+                 action);
+    }
+  }
+  void send(const Letter& letter, const Parcel& parcel) {
+    constexpr double kLoss = 0.05, kRepeat = 0.1;
+    if (random_.uniform() >= kLoss) letters_.push_back({letter, parcel});
+    if (random_.uniform() < kRepeat) letters_.push_back({letter, parcel});
+  }
+  /// As a peer takes letters: what it does not wait for is not kept.
+  void deliver() {
+    const auto at = letters_.begin() + static_cast<std::ptrdiff_t>(random_.below(letters_.size()));
+    const Sent sent = std::move(*at);
+    letters_.erase(at);
+    const Letter& letter = sent.letter;
+    if (letter.kind == Letter::Kind::offer) {
+      std::uint64_t& last = sequences_[{letter.from, letter.to}];
+      if (letter.sequence < last) return;
+      last = letter.sequence;
+      came_[{letter.from, letter.to}] = sent.parcel;
+    }
+    if (letter.kind == Letter::Kind::reply) {
+      if (!node(letter.to).awaits(letter.from, letter.sequence)) return;
+      replies_[{letter.from, letter.to}] = sent.parcel;
+    }
+    node(letter.to).receive(letter);
+    if (random_.uniform() < 0.5) rest(letter.to, false);
+  }
+
+  using Pair = std::pair<int, int>;
+  GossipRule rule_;
+  Replicas replicas_;
+  Random random_;
+  std::vector<GossipNode> nodes_;
+  std::vector<Parcel> offers_;
+  std::map<Pair, Parcel> came_, answers_, replies_;
+  std::map<Pair, std::uint64_t> sequences_;
+  std::vector<Sent> letters_;
+  std::vector<double> expected_;
+  std::size_t exchanges_ = 0;
+};
+
+TEST(Town, WhateverTravelsTheSumIsKeptOver1000Schedules) {
+  const std::vector<std::string> strategies{
+      "gossip",
+      "gossip:overlap=off",
+      "gossip:rows=changed",
+      "gossip:rows=changed:eps-rows=0.2:peer-choice=ring",
+      "gossip:compress=fp16",
+      "gossip:compress=top-k:top-k=0.05",
+      "gossip:rows=changed:compress=fp16:overlap=off",
+      "gossip:rows=changed:compress=top-k:top-k=0.2",
+      "gossip:merge=pushsum",
+      "gossip:merge=pushsum:compress=fp16",
+      "adaptive-gossip:warmup=2:eps=0.05:k-max=9",
+      "adaptive-gossip:warmup=2:eps=0.05:k-max=9:rows=changed:eps-rows=0.1:compress=fp16"};
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    const std::string& strategy = strategies[seed % strategies.size()];
+    const int count = 2 + static_cast<int>(seed % 4);
+    Town town(count, strategy, seed);
+    for (int i = 0; i < 60; ++i) town.stir();
+    town.settle();
+    ASSERT_NEAR(town.weight(), count, 1e-9) << strategy << " " << seed;
+    ASSERT_LT(town.error(), 1e-4) << strategy << " " << seed;
+    ASSERT_GT(town.exchanges(), 0U) << strategy << " " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace evener
