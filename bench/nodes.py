@@ -19,78 +19,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+from hosts import Network, Quota, end_all, sh
+
 EVENER = Path(__file__).resolve().parents[1] / "build/release/evener"
-CPU = Path("/sys/fs/cgroup/cpu")
-PERIOD = 20_000  # of a quota, microseconds
 WORKERS = 4
 SHARE = 0.4  # of a core, for a worker that is no straggler, and for the coordinator
 PROFILES = {"equal": 1, "1/2": 0.5, "1/4": 0.25, "1/8": 0.125}
-
-
-def sh(*words, check=True):
-    return subprocess.run([str(word) for word in words], check=check, capture_output=True, text=True, timeout=60)
-
-
-class Network:
-    """Hosts around a switch, each with a wire of the same rate; use as a context."""
-
-    def __init__(self, hosts, mbit):
-        self.hosts, self.mbit = hosts, mbit
-        self.tag = f"ev{os.getpid() % 10000}"
-
-    def __enter__(self):
-        sh("ip", "netns", "add", f"{self.tag}-switch")
-        on_switch = ["ip", "netns", "exec", f"{self.tag}-switch"]
-        sh(*on_switch, "ip", "link", "add", "bridge", "type", "bridge")
-        sh(*on_switch, "ip", "link", "set", "bridge", "up")
-        for number, host in enumerate(self.hosts):
-            sh("ip", "netns", "add", f"{self.tag}-{host}")
-            near, far = f"{self.tag}{host}", f"{self.tag}{host}s"
-            sh("ip", "link", "add", near, "type", "veth", "peer", "name", far)
-            sh("ip", "link", "set", near, "netns", f"{self.tag}-{host}")
-            sh("ip", "link", "set", far, "netns", f"{self.tag}-switch")
-            sh(*on_switch, "ip", "link", "set", far, "master", "bridge")
-            sh(*on_switch, "ip", "link", "set", far, "up")
-            sh(*self.on(host), "ip", "addr", "add", f"10.78.0.{number + 1}/24", "dev", near)
-            sh(*self.on(host), "ip", "link", "set", near, "up")
-            sh(*self.on(host), "ip", "link", "set", "lo", "up")
-            limit = ["root", "tbf", "rate", f"{self.mbit}mbit", "burst", "256kb", "latency", "50ms"]
-            sh(*self.on(host), "tc", "qdisc", "add", "dev", near, *limit)
-            sh(*on_switch, "tc", "qdisc", "add", "dev", far, *limit)
-        return self
-
-    def __exit__(self, *_):
-        for host in ("switch", *self.hosts):
-            sh("ip", "netns", "del", f"{self.tag}-{host}", check=False)
-
-    def on(self, host):
-        return ["ip", "netns", "exec", f"{self.tag}-{host}"]
-
-    def address(self, host):
-        return f"10.78.0.{self.hosts.index(host) + 1}"
-
-
-class Quota:
-    """A share of a core for a process and all it starts."""
-
-    def __init__(self, name, share):
-        self.folder = CPU / f"evener-{os.getpid()}-{name}"
-        self.folder.mkdir()
-        (self.folder / "cpu.cfs_period_us").write_text(str(PERIOD))
-        (self.folder / "cpu.cfs_quota_us").write_text(str(int(PERIOD * share)))
-
-    def words(self):
-        return ["sh", "-c", f'echo $$ > {self.folder}/tasks && exec "$@"', "quota"]
-
-    def end(self):
-        for _ in range(50):
-            try:
-                return self.folder.rmdir()
-            except OSError:
-                time.sleep(0.1)
 
 
 def curve_of(folder):
@@ -137,15 +73,7 @@ def run(args, strategy, straggler, seed, folder):
             if coordinator.returncode != 0:
                 sys.exit(f"{strategy}: {said}")
         finally:
-            for process in processes:
-                if process.poll() is None:
-                    process.send_signal(signal.SIGTERM)
-            for process in processes:
-                try:
-                    process.wait(10)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+            end_all(processes)
             for quota in quotas:
                 quota.end()
     return curve_of(folder)

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Gossip when the model has changed, against gossip every step, the fixed period with equal traffic, local SGD and bsp; in virtual
+time, on links where gossip every step spends 56 % of an iteration on communication (what the paper's two figures imply).
+
+    python3 bench/claims/gossip.py [--data ../shared/data/bibtex] [--nodes 8] [--seeds 5] [--epochs 20] [--unequal] [--batch 256]
+        [--strategies S,...] [--kept FILE]
+
+The default recipe with 128 units; the learning rate is tuned for each over one grid by the final P@1 of the first seed. Traffic is
+what all nodes sent; local SGD's all-reduce is counted as two models a node. --unequal: a quarter of the nodes at a
+quarter of the speed. --strategies: these, each against the first, in the place of the paper's comparison; PERIOD in one becomes the
+fixed period with the traffic of the one before it. --kept: runs that are in the file are not repeated (they would give the same).
+Prints a Markdown table.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+EVENER = os.environ.get("EVENER", Path(__file__).resolve().parents[2] / "build/release/evener")
+GRID = (1, 2, 4, 8)
+FIXED, PER_ROW, SHARE = 0.2e-3, 300e-6, 0.56
+BY_CHANGE = "adaptive-gossip:eps=0.16:warmup=10"
+PAPER = ("gossip:overlap=off", f"{BY_CHANGE}:overlap=off", "gossip:overlap=off:period=PERIOD",
+         f"{BY_CHANGE}:overlap=off:rows=changed:eps-rows=0.1", "gossip", BY_CHANGE, "local-sgd:period=8", "bsp")
+
+
+def cluster_text(args, model_bytes):
+    step = FIXED + args.batch / args.nodes * PER_ROW
+    exchange = step * SHARE / (1 - SHARE)
+    bandwidth = 2 * model_bytes / exchange / 1e9
+    text = "merge-bandwidth-gb-s = 100\n"
+    for i in range(args.nodes):
+        slow = 4 if args.unequal and i >= args.nodes - args.nodes // 4 else 1
+        text += (f'[[device]]\nname = "node {i}"\nfixed-ms = {1e3 * FIXED * slow:g}\nper-row-us = {1e6 * PER_ROW * slow:g}\n'
+                 f"latency-us = 1\nbandwidth-gb-s = {bandwidth:.6f}\njitter = 0.02\n")
+    return text
+
+
+class Bench:
+    """Trains in virtual time on links that fit the model."""
+
+    def __init__(self, args):
+        self.args = args
+        self.lock = threading.Lock()
+        self.kept = {}
+        if args.kept and Path(args.kept).exists():
+            self.kept = dict(json.loads(line) for line in Path(args.kept).read_text().splitlines())
+        self.cluster = cluster_text(args, 1e6)  # any link will do to find out how large the model is
+        header = self.train("gossip", None, 1, 1)
+        self.rate, self.model_bytes = header["rate"], header["model_bytes"]
+        self.cluster = cluster_text(args, self.model_bytes)
+
+    def train(self, strategy, rate, seed, epochs):
+        args = self.args
+        key = json.dumps([self.cluster, args.data, args.batch, args.hidden, args.loss, strategy, rate, seed, epochs])
+        if key not in self.kept:
+            run = self.simulate(strategy, rate, seed, epochs)
+            with self.lock:
+                self.kept[key] = run
+                if args.kept:
+                    with open(args.kept, "a") as file:
+                        file.write(json.dumps([key, run]) + "\n")
+        return self.kept[key]
+
+    def simulate(self, strategy, rate, seed, epochs):
+        args = self.args
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "cluster.toml").write_text(self.cluster)
+            command = [str(EVENER), "simulate", f"{folder}/cluster.toml", args.data, "--strategy", strategy, "--hidden", str(args.hidden),
+                       "--seed", str(seed), "--epochs", str(epochs), "--global-batch-size", str(args.batch), "--json", "--quiet", "-o", f"{folder}/run",
+                       "--loss", args.loss]
+            if rate:
+                command += ["--learning-rate", f"{rate:g}"]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                sys.exit(f"{' '.join(command)}\n{done.stderr}")
+            result = json.loads(done.stdout)
+            config = Path(folder, "run", "config.toml").read_text()
+            size = Path(folder, "run", "last.safetensors").stat().st_size
+        rate = float(next(line.split("=")[1] for line in config.splitlines() if line.startswith("learning-rate")))
+        sent = sum(device["bytes"] for device in result["devices"])
+        return {"p@1": 100 * result["metrics"]["p@1"], "seconds": result["seconds"], "bytes": sent, "rate": rate, "model_bytes": size}
+
+    def tuned(self, strategy, pool):
+        """The rate that is best for the first seed, and the runs of all seeds with it."""
+        args = self.args
+        grid = [float(rate) for rate in args.rates.split(",")] if args.rates else [self.rate * factor for factor in GRID]
+        tries = list(pool.map(lambda rate: self.train(strategy, rate, 1, args.epochs), grid))
+        best = max(range(len(grid)), key=lambda i: tries[i]["p@1"])
+        rest = list(pool.map(lambda seed: self.train(strategy, grid[best], seed, args.epochs), range(2, args.seeds + 1)))
+        return {"strategy": strategy, "rate": grid[best], "runs": [tries[best], *rest]}
+
+
+def median(entry, key):
+    return statistics.median(run[key] for run in entry["runs"])
+
+
+def add_options(parser):
+    parser.add_argument("--data", default="../shared/data/bibtex")
+    parser.add_argument("--nodes", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--hidden", type=int, default=128)
+    parser.add_argument("--loss", default="auto")
+    parser.add_argument("--rates", default="", help="in the place of 1, 2, 4 and 8 times the recipe's")
+    parser.add_argument("--unequal", action="store_true")
+    parser.add_argument("--kept", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+
+
+def in_turn(bench, strategies, pool):
+    entries = []
+    for strategy in strategies:
+        if "PERIOD" in strategy:
+            every = bench.tuned("gossip:overlap=off", pool)
+            strategy = strategy.replace("PERIOD", str(max(1, round(median(every, "bytes") / median(entries[-1], "bytes")))))
+        entries.append(bench.tuned(strategy, pool))
+    return entries
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.add_argument("--strategies", default=",".join(PAPER))
+    args = parser.parse_args()
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        bench = Bench(args)
+        entries = in_turn(bench, args.strategies.split(","), pool)
+    first = entries[0]
+    print(f"{Path(args.data).name}, {args.nodes} {'unequal' if args.unequal else 'equal'} nodes, {args.epochs} epochs, {args.seeds} seeds\n")
+    print("| strategy | rate | final P@1 (least - most) | traffic | against the first | time | against it |\n|---|---|---|---|---|---|---|")
+    for entry in entries:
+        quality = [run["p@1"] for run in entry["runs"]]
+        sent, seconds = median(entry, "bytes"), median(entry, "seconds")
+        print(f"| `{entry['strategy']}` | {entry['rate']:g} | {statistics.median(quality):.2f} ({min(quality):.2f} - {max(quality):.2f}) "
+              f"| {sent / 1e6:,.0f} MB | {100 * (sent / median(first, 'bytes') - 1):+.0f} % | {seconds:.2f} s "
+              f"| {100 * (seconds / median(first, 'seconds') - 1):+.0f} % |")
+
+
+if __name__ == "__main__":
+    main()

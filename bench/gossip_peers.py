@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Gossip for real: four peers in network namespaces, each on a wire of its own; traffic by their own count and by the interfaces'.
+
+    sudo python3 bench/gossip_peers.py DATA [--mbit 100] [--strategies gossip,adaptive-gossip,...] [--seeds 3] [--epochs 5]
+                                       [--straggler 1] [--evener PATH] [-- OPTIONS]
+
+Peers get 0.45 of a core each (cgroup v1), the last one --straggler of that. All strategies get the same data, start, order, epochs
+and options, in turns. "on the wires" is what the four interfaces say they have sent (needs root, ip and tc).
+"""
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from hosts import Network, Quota, end_all
+
+EVENER = Path(__file__).resolve().parents[1] / "build/release/evener"
+PEERS = 4
+SHARE = 0.45  # of a core, for each peer
+STRATEGIES = "gossip,gossip:period=8,adaptive-gossip,adaptive-gossip:rows=changed"
+
+
+def run(args, strategy, seed, folder):
+    """What each peer said of itself, and what its interface has sent."""
+    hosts = [f"p{i}" for i in range(PEERS)]
+    quotas, processes = [], []
+    environment = {**os.environ, "EVENER_TOKEN": "bench"}
+    with Network(hosts, args.mbit) as network:
+        try:
+            addresses = ",".join(f"{network.address(host)}:7070" for host in hosts)
+            for i, host in enumerate(hosts):
+                quotas.append(Quota(host, SHARE * (args.straggler if i == PEERS - 1 else 1)))
+                words = [*quotas[-1].words(), *network.on(host), args.evener, "train", args.data, "--peers", addresses, "--rank", i, "--insecure",
+                         "--devices", "cpu:1", "--strategy", strategy, "--seed", seed, "--epochs", args.epochs, "--json", "-o", f"{folder}-{i}",
+                         *args.options]
+                processes.append(subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                                  env=environment))
+            results = []
+            for process in processes:
+                out, said = process.communicate(timeout=args.timeout)
+                if process.returncode != 0:
+                    sys.exit(f"{strategy}: {said}")
+                results.append(json.loads(out))
+            return results, sum(network.sent(host) for host in hosts)
+        finally:
+            end_all(processes)
+            for quota in quotas:
+                quota.end()
+
+
+def figures(results, wires):
+    """Seconds, P@1, bytes that the peers say they have sent, bytes on the wires, exchanges."""
+    own = [next(device for device in result["devices"] if device["bytes"] > 0) for result in results]
+    # Every byte is sent by one and received by another; an exchange is two peers'.
+    return (max(result["seconds"] for result in results), results[0]["metrics"]["p@1"], sum(peer["bytes"] for peer in own) / 2, wires,
+            sum(peer["exchanges"] for peer in own) / 2)
+
+
+def spread(values, scale=1, digits=1):
+    values = [value * scale for value in values]
+    text = f"{statistics.median(values):,.{digits}f}"
+    return text + (f" ({min(values):,.{digits}f}-{max(values):,.{digits}f})" if len(values) > 1 else "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data")
+    parser.add_argument("--mbit", type=int, default=100)
+    parser.add_argument("--strategies", default=STRATEGIES)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--straggler", type=float, default=1)
+    parser.add_argument("--timeout", type=float, default=300, help="of one run")
+    parser.add_argument("--evener", type=Path, default=EVENER)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that networks and quotas are removed
+    own, _, given = " ".join(sys.argv[1:]).partition(" -- ")
+    args = parser.parse_args(own.split())
+    args.options = given.split()
+    args.data = str(Path(args.data).resolve())
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(1, args.seeds + 1):
+            for number, strategy in enumerate(args.strategies.split(",")):
+                found.setdefault(strategy, []).append(figures(*run(args, strategy, seed, f"{folder}/{number}-{seed}")))
+    first = None
+    print("| strategy | seconds | against the first | P@1 | MB sent | against the first | on the wires | exchanges |\n|---|---|---|---|---|---|---|---|")
+    for strategy, runs in found.items():
+        seconds, quality, sent, wires, exchanges = zip(*runs)
+        middle = (statistics.median(seconds), statistics.median(sent))
+        first = first or middle
+        against = [f"{100 * (mine / theirs - 1):+.0f} %" if middle is not first else "" for mine, theirs in zip(middle, first)]
+        over = 100 * (statistics.median(wires) / statistics.median(sent) - 1)
+        print(f"| `{strategy}` | {spread(seconds, digits=2)} | {against[0]} | {spread(quality, 100)} | {spread(sent, 1e-6)} | {against[1]} | "
+              f"{over:+.1f} % | {spread(exchanges, digits=0)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
