@@ -58,7 +58,10 @@ class Process:
 
     def finish(self, seconds=60):
         """Its exit code."""
-        code = self.process.wait(seconds)
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.arguments[0]} has not ended in {seconds} s:\n{self.said()}") from None
         for reader in self.readers:
             reader.join(seconds)
         return code

@@ -129,6 +129,18 @@ class Ranks(unittest.TestCase):
         self.assertRegex(process.said(), r"error: rank [12] is lost: no sign of life for 1\d s; go on with: mpirun -n 3")
         self.assertTrue(list((self.path / strategy).glob("checkpoints/step-*")))
 
+    @unittest.skipUnless(FAMILY == "openmpi", "the library that is made to hang")
+    def test_a_rank_that_mpi_never_gives_back_ends_with_a_checkpoint(self):
+        # Of the first rank, which keeps the run: what others say of it cannot reach it any more.
+        signal_file = self.path / "stuck"
+        self.environment |= {"LD_PRELOAD": os.environ["EVENER_TEST_STUCK_MPI"], "EVENER_TEST_STUCK": str(signal_file)}
+        process = self.start(3, *self.new("run", "--strategy", "gossip", "--epochs", "100000"), survive=True)
+        process.wait_for("peer 2 is there")
+        signal_file.write_text("0")
+        process.finish(40)
+        self.assertRegex(process.said(), "error: MPI's library has not come back from a call for 10 s.*; go on with: mpirun -n 3")
+        self.assertTrue(list((self.path / "run").glob("checkpoints/step-*")))
+
     def test_what_is_wrong_is_said_once(self):
         process = self.start(3, str(self.path / "nothing"))
         self.assertNotEqual(process.finish(), 0)

@@ -173,6 +173,12 @@ class RankListener final : public Listener {
 class PluginWorld final : public World {
  public:
   explicit PluginWorld(const WorldOptions& options) : post_(std::make_shared<Post>(options)) {}
+  ~PluginWorld() override {
+    // A thread that is stuck may wake up yet and look for it: it stays until the process ends.
+    if (post_->ranks().stuck()) new std::shared_ptr<Post>(post_);
+  }
+  PluginWorld(const PluginWorld&) = delete;
+  PluginWorld& operator=(const PluginWorld&) = delete;
 
   int rank() const override { return post_->ranks().rank(); }
   int size() const override { return post_->ranks().size(); }

@@ -32,11 +32,37 @@ Ranks::Ranks(const WorldOptions& options, Events events)
     thread_.join();
     throw;
   }
+  watch_ = std::thread([this] { watch(); });
 }
 
 Ranks::~Ranks() {
   say(Phase::stopping, "");
   thread_.join();
+  watch_.join();
+}
+
+void Ranks::watch() {
+  // By its own beats, not by the clock: a process that was stopped for a while is not stuck.
+  const Seconds beats = options_.silence / kBeat;
+  Seconds missed = 0;
+  std::uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  while (missed < beats) {
+    const auto beat = std::chrono::duration<Seconds>(kBeat);
+    if (changed_.wait_for(lock, beat, [this] { return phase_ == Phase::over; })) return;
+    missed = rounds_ == seen ? missed + 1 : 0;
+    seen = rounds_;
+  }
+  stuck_ = true;
+  const std::string why = fmt::format(
+      "MPI's library has not come back from a call for {:.0f} s, which happens when a rank dies "
+      "that shared memory with this one",
+      options_.silence);
+  if (lost_.empty()) lost_ = why;
+  phase_ = Phase::over;
+  changed_.notify_all();
+  lock.unlock();
+  for (int i = 0; i < size_; ++i) events_.gone(i, why);
 }
 
 void Ranks::work() {
@@ -85,6 +111,7 @@ void Ranks::begin() {
 void Ranks::talk() {
   std::vector<Letter> letters;
   while (!is_over()) {
+    ++rounds_;
     bool moved = take_orders();
     for (auto& other : others_) {
       if (!other.gone) moved |= other.out.move();

@@ -2,6 +2,7 @@
 // who goes silent.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -28,7 +29,7 @@ class Ranks {
 
   /// MPI's rank and size are known when it is made.
   Ranks(const WorldOptions& options, Events events);
-  /// Ends the thread, whatever it was at.
+  /// Ends the thread, whatever it was at, unless it is stuck: then it must not go.
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
@@ -37,6 +38,10 @@ class Ranks {
   int size() const { return size_; }
   int neighbours() const { return neighbours_; }
   const std::string& library() const { return library_; }
+
+  /// Whether the thread does not come back from a call of MPI's, as may happen when a rank dies
+  /// that shared memory with this one. All others are lost to it then.
+  bool stuck() const { return stuck_; }
 
   /// Returns at once.
   void send(int to, Letter letter);
@@ -59,6 +64,7 @@ class Ranks {
   enum class Phase { talking, leaving, failing, stopping, over };
 
   void work();
+  void watch();
   void begin();
   void talk();
   bool take_orders();
@@ -96,7 +102,9 @@ class Ranks {
   std::string failure_;        // of this rank
   bool first_speaks_ = false;  // rank 0 is not this one, and not lost
   std::promise<void> begun_;
-  std::thread thread_;
+  std::atomic<std::uint64_t> rounds_ = 0;  // of the thread
+  std::atomic<bool> stuck_ = false;
+  std::thread thread_, watch_;
 };
 
 }  // namespace evener::mpi
