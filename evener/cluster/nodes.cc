@@ -162,7 +162,13 @@ void Registry::give_place(Session& session) {
     }
   }
   const int index = free_place(session.hello.rank());
-  if (index < 0) return put_off(session, "every place is taken");
+  if (index < 0) {
+    return put_off(session, options_.most == 1
+                                ? "the run is full, its one place (--workers) is taken"
+                                : fmt::format("the run is full, all its {} places (--workers) are "
+                                              "taken",
+                                              options_.most));
+  }
   Place& place = at(index);
   place.session = &session;
   place.channel = session.shared_channel();
