@@ -22,9 +22,9 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  evener dataset debian-tags -o data/debian-tags\n"
-    "  evener train data/debian-tags/train.txt --test data/debian-tags/test.txt -o runs/tags\n"
-    "  evener test runs/tags data/debian-tags/test.txt\n"
-    "  evener predict runs/tags data/debian-tags/test.txt -k 3 | head\n"
+    "  evener train data/debian-tags -o runs/tags\n"
+    "  evener test runs/tags data/debian-tags\n"
+    "  evener predict runs/tags data/debian-tags -k 3 | head\n"
     "\n"
     "`evener COMMAND --help` says more about each.";
 

@@ -1,6 +1,8 @@
 // Wrong usage and bad input: what the user reads, and the exit code.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <sstream>
 
 #include "tests/app/command.h"
@@ -11,7 +13,33 @@
 namespace evener {
 namespace {
 
-class Usage : public CommandTest {};
+class Usage : public CommandTest {
+ protected:
+  /// All that the help names, and the one that it does not.
+  std::vector<std::string> commands() {
+    std::istringstream help(run({"--help"}).out);
+    std::string line;
+    while (std::getline(help, line) && line != "Commands:") {
+    }
+    std::vector<std::string> names{"options"};
+    while (std::getline(help, line) && !line.empty()) {
+      std::istringstream words(line);
+      if (line[2] != ' ') words >> names.emplace_back();  // else it goes on with a description
+    }
+    EXPECT_GE(names.size(), 17U);
+    return names;
+  }
+  /// Standard output, read while the command runs: a terminal takes only so much unread.
+  std::string shown_on(Terminal& user, const std::vector<std::string>& arguments) {
+    auto outcome = std::async(std::launch::async, [&] { return run(arguments, user.path()); });
+    std::string text;
+    while (outcome.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+      text += user.received();
+    }
+    EXPECT_EQ(outcome.get().code, 0);
+    return text + user.received();
+  }
+};
 
 TEST_F(Usage, HelpAndVersion) {
   const Outcome alone = run({});
@@ -33,9 +61,22 @@ TEST_F(Usage, HelpAndVersion) {
 }
 
 TEST_F(Usage, HelpFitsTheTerminal) {
-  for (const char* command : {"train", "strategies", "simulate", "compare"}) {
-    std::istringstream lines(run({command, "--help"}).out);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  std::vector<std::vector<std::string>> all{{"--help"}};
+  for (const auto& command : commands()) all.push_back({command, "--help"});
+  for (const auto& arguments : all) {
+    std::istringstream lines(run(arguments).out);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(display_columns(line), 80U) << arguments[0] << ": " << line;
+    }
+  }
+  Terminal user;
+  if (user.stream() == nullptr) GTEST_SKIP() << "no pseudo-terminals here";
+  user.resize(50);
+  for (const auto& arguments : all) {
+    std::istringstream lines(shown_on(user, arguments));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(display_columns(line), 50U) << arguments[0] << ": " << line;
+    }
   }
 }
 
