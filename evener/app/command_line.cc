@@ -110,7 +110,7 @@ void parse(CLI::App& app, std::vector<std::string> arguments) {
 }
 
 int report(const std::string& what, int exit_code) {
-  std::fprintf(stderr, "evener: error: %s\n", what.c_str());
+  tell("evener: error: " + what);
   return exit_code;
 }
 

@@ -183,12 +183,12 @@ void run(const Wish& wish, Shell& shell) {
     comparison = compare(train, options, context, progress);
   } catch (const Error&) {
     if (caught_signal() == 0) throw;
-    std::fprintf(stderr, "evener: interrupted; no run was finished, nothing is written\n");
+    tell("evener: interrupted; no run was finished, nothing is written");
     shell.exit_code = 128 + caught_signal();
     return;
   }
   if (comparison->interrupted) {
-    std::fprintf(stderr, "evener: interrupted; this is of the runs that were finished\n");
+    tell("evener: interrupted; this is of the runs that were finished");
     shell.exit_code = 128 + caught_signal();
   }
   write_results(*comparison, folder);

@@ -5,6 +5,7 @@
 
 #include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
+#include "evener/app/output.h"
 #include "evener/app/signals.h"
 #include "evener/app/train_options.h"
 #include "evener/app/train_result.h"
@@ -62,9 +63,7 @@ void run(const Wish& wish, Shell& shell) {
   options.heartbeats = wish.cluster.heartbeats;
   check_heartbeats(options.heartbeats);
   options.interrupted = caught_signal;
-  if (!train.quiet) {
-    options.say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
-  }
+  if (!train.quiet) options.say = tell;
   RunContext context;
   context.nodes = make_nodes(options);
   std::string again = fmt::format("evener coordinator --workers {}", workers_text(options));

@@ -6,6 +6,7 @@
 #include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
 #include "evener/app/local_nodes.h"
+#include "evener/app/output.h"
 #include "evener/app/signals.h"
 #include "evener/core/error.h"
 #include "evener/device/cpu/cpu_device.h"
@@ -48,11 +49,7 @@ void run(const Wish& wish, Shell& shell) {
   options.patience = wish.cluster.wait_seconds;
   if (options.threads == 0) options.threads = cpu::available_cores();
   options.interrupted = caught_signal;
-  if (!wish.quiet) {
-    options.say = [](const std::string& text) {
-      std::fprintf(stderr, "server: %s\n", text.c_str());
-    };
-  }
+  if (!wish.quiet) options.say = [](const std::string& text) { tell("server: " + text); };
   catch_signals("evener: leaving the run; once more ends at once\n");
   shell.exit_code = run_server(options);
 }

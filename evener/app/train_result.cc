@@ -137,6 +137,7 @@ RunContext surrounded(RunContext context, const TrainOptions& options, const She
 void print_result(const TrainResult& result, const TrainOptions& options,
                   const std::string& resume_with, Shell& shell) {
   if (result.signal != 0) {
+    // Not wrapped: a command with line breaks in it cannot be copied.
     std::fprintf(stderr, "evener: interrupted; go on with: %s %s\n", resume_with.c_str(),
                  result.directory.c_str());
     shell.exit_code = 128 + result.signal;

@@ -103,6 +103,22 @@ TEST_F(Usage, ResultsFitANarrowTerminal) {
   }
 }
 
+TEST_F(Usage, ErrorsAreBrokenAtSpaces) {
+  Terminal user;
+  if (user.stream() == nullptr) GTEST_SKIP() << "no pseudo-terminals here";
+  user.resize(50);
+  const std::vector<std::string> wrong{"train", "--lerning-rate", "3", "x"};
+  Running running(wrong, environment_, folder_ / "stdout", user.path());
+  EXPECT_EQ(running.finish(), 2);
+  std::istringstream lines(user.received());
+  std::string joined;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(display_columns(line), 50U) << line;
+    joined += (joined.empty() ? "" : " ") + line.substr(0, line.find('\r'));
+  }
+  EXPECT_EQ(joined + "\n", run(wrong).err);
+}
+
 TEST_F(Usage, HelpIsInThePeoplesWords) {
   for (const char* command : {"train", "test", "predict", "devices", "strategies", "compare",
                               "profile", "simulate", "dataset", "convert", "info", "options"}) {
