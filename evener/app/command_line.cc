@@ -127,13 +127,13 @@ int run(const std::vector<std::string>& arguments) {
   app.formatter(formatter);
   app.set_version_flag("--version", kVersion, "print the version");
   app.set_help_flag("-h,--help", "print this help");
-  app.footer(kExamples);
   app.option_defaults()->take_last();
   for (const auto add : {add_train, add_test, add_predict, add_devices, add_strategies, add_compare,
                          add_profile, add_simulate, add_coordinator, add_worker, add_server,
                          add_status, add_certs, add_dataset, add_convert, add_info, add_options}) {
     add(app, shell);
   }
+  app.footer(kExamples);  // now: commands inherit what is there when they are added
   for (auto* command : app.get_subcommands({})) {
     if (!command->get_group().empty()) command->group("Commands");
   }

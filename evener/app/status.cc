@@ -15,6 +15,15 @@ namespace evener {
 
 namespace {
 
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  evener status\n"
+    "  evener status 127.0.0.1:7071 --json\n"
+    "  evener status node1:7070 --tls certs\n\n"
+    "One line for each place of the run: pushes that it has made, rows of them, share of the time "
+    "that it was busy, how many updates of others a push had missed (staleness), and pushes that "
+    "were refused.";
+
 struct Wish {
   ClusterWish cluster;
   std::string coordinator = "127.0.0.1:7070";
@@ -49,6 +58,7 @@ std::string status_text(const nlohmann::json& status) {
 
 void add_status(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("status", "how a cluster's run stands");
+  command->footer(kExamples);
   auto wish = std::make_shared<Wish>();
   command->add_option("COORDINATOR", wish->coordinator, "where it listens [127.0.0.1:7070]")
       ->type_name("HOST:PORT");

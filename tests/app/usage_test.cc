@@ -47,16 +47,17 @@ TEST_F(Usage, HelpAndVersion) {
   EXPECT_EQ(alone.code, 0);
   EXPECT_EQ(run({"--help"}).out, alone.out);
   EXPECT_THAT(run({"--version"}).out, StartsWith("evener 0."));
-  for (const char* command : {"train", "test", "predict", "devices", "strategies", "simulate",
-                              "dataset", "convert", "info"}) {
+  for (const auto& command : commands()) {
     SCOPED_TRACE(command);
     const Outcome outcome = run({command, "--help"});
     EXPECT_EQ(outcome.code, 0);
-    EXPECT_THAT(outcome.out, AllOf(StartsWith(std::string("Usage: evener ") + command),
-                                   HasSubstr(std::string("\nExamples:\n  evener ") + command),
-                                   Not(HasSubstr("\n\n\n"))));
+    EXPECT_THAT(outcome.out,
+                AllOf(StartsWith("Usage: evener " + command), HasSubstr("\nExamples:\n  evener "),
+                      HasSubstr("\n  evener " + command), Not(HasSubstr("\n\n\n"))));
     EXPECT_THAT(outcome.err, IsEmpty());
-    EXPECT_THAT(alone.out, HasSubstr(std::string("\n  ") + command));
+    if (command != "options") {
+      EXPECT_THAT(alone.out, HasSubstr("\n  " + command));
+    }
   }
 }
 
