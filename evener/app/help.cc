@@ -27,7 +27,9 @@ std::string names_of(const CLI::Option* option) {
 /// "N" of "UINT:INT in [1 - 1000]": the parser's own name for the value, without its checks.
 std::string value_of(const CLI::Option* option) {
   const std::string type = option->get_type_name();
-  if (type.starts_with("HOST:PORT")) return "HOST:PORT";
+  for (const char* name : {"HOST:PORT,...", "HOST:PORT"}) {
+    if (type.starts_with(name)) return name;
+  }
   const std::string name = type.substr(0, type.find(':'));
   if (name == "INT" || name == "UINT") return "N";
   if (name == "FLOAT") return "X";

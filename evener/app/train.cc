@@ -118,7 +118,7 @@ void add_train(CLI::App& app, Shell& shell) {
       ->add_option("--peers", wish->peers,
                    "train as one of these gossiping processes, without a coordinator")
       ->delimiter(',')
-      ->type_name("HOST:PORT");
+      ->type_name("HOST:PORT,...");
   command->add_option("--rank", wish->rank, "of --peers: which of them this one is [RANK]")
       ->type_name("N")
       ->check(CLI::Range(0, kMostPeers));

@@ -121,8 +121,7 @@ TEST_F(Usage, ErrorsAreBrokenAtSpaces) {
 }
 
 TEST_F(Usage, HelpIsInThePeoplesWords) {
-  for (const char* command : {"train", "test", "predict", "devices", "strategies", "compare",
-                              "profile", "simulate", "dataset", "convert", "info", "options"}) {
+  for (const auto& command : commands()) {
     EXPECT_THAT(run({command, "--help"}).out,
                 AllOf(Not(HasSubstr("INT")), Not(HasSubstr("TEXT")), Not(HasSubstr("FLOAT")),
                       Not(HasSubstr(":{")), Not(HasSubstr(" in ["))))
@@ -130,6 +129,18 @@ TEST_F(Usage, HelpIsInThePeoplesWords) {
   }
   EXPECT_THAT(run({"compare", "--help"}).out,
               AllOf(HasSubstr("\n  --seeds N "), HasSubstr("\n  --tune lr ")));
+  EXPECT_THAT(run({"train", "--help"}).out, HasSubstr("\n  --peers HOST:PORT,... "));
+  // Whatever takes an address, with its port.
+  for (const auto& command : commands()) {
+    std::istringstream lines(run({command, "--help"}).out);
+    for (std::string line; std::getline(lines, line);) {
+      for (const char* name : {"--peers", "--listen", "--coordinator", "--address"}) {
+        if (line.starts_with(std::string("  ") + name)) {
+          EXPECT_THAT(line, StartsWith(std::string("  ") + name + " HOST:PORT")) << command;
+        }
+      }
+    }
+  }
 }
 
 TEST_F(Usage, UnknownNamesGiveTheNearest) {
