@@ -57,8 +57,13 @@ std::string how_it_ended(const TrainResult& result) {
 
 std::string worker_table(const TrainResult& result) {
   std::string text = fmt::format("{:<10}{}\n", "strategy", result.strategy);
+  std::size_t nobodys = 0;
   for (std::size_t i = 0; i < result.workers.size(); ++i) {
     const WorkerResult& worker = result.workers[i];
+    if (!worker.came) {
+      ++nobodys;
+      continue;
+    }
     text +=
         fmt::format("{:<10}{} {}: {}, {}, last batch {}", "device", i, worker.name,
                     counted(worker.updates, "update"), counted(worker.rows, "row"), worker.batch);
@@ -74,6 +79,8 @@ std::string worker_table(const TrainResult& result) {
     if (worker.lost) text += ", lost";
     text += "\n";
   }
+  if (nobodys > 0)
+    text += fmt::format("{:<10}{} that nobody came to\n", "", counted(nobodys, "place"));
   return text;
 }
 
