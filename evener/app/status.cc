@@ -31,7 +31,11 @@ struct Wish {
 };
 
 std::string status_text(const nlohmann::json& status) {
-  if (!status.contains("strategy")) return "training has not begun\n";
+  if (!status.contains("strategy")) {
+    const auto there = status.value("workers_there", std::size_t{0});
+    return fmt::format("training has not begun; {}\n",
+                       there == 0 ? "no worker is there" : counted(there, "worker") + " there");
+  }
   std::string text = fmt::format(
       "{}, epoch {} of {} ({:.0f} %), loss {:.4f}, {:.0f} rows/s\n", status.value("strategy", ""),
       status.value("epoch", 0), status.value("epochs", 0), 100 * status.value("epoch_share", 0.0),

@@ -79,10 +79,11 @@ std::unique_ptr<Models> Registry::make_models(const ModelSetup& setup,
 std::unique_ptr<Stage> Registry::make_stage() {
   std::unique_lock lock(mutex_);
   if (joined() < options_.least) {
-    options_.say(
-        fmt::format("waiting for {} (of {}) at {}",
-                    options_.least == 1 ? "a worker" : fmt::format("{} workers", options_.least),
-                    options_.most, listener_->address()));
+    options_.say(fmt::format(
+        "waiting for {}{} at {}",
+        options_.least == 1 ? "a worker" : fmt::format("{} workers", options_.least),
+        options_.most > options_.least ? fmt::format(" (places for {})", options_.most) : "",
+        listener_->address()));
   }
   for (const Seconds since = now(); joined() < options_.least;) {
     changed_.wait_for(lock, std::chrono::milliseconds(200));

@@ -159,6 +159,8 @@ TEST_F(Usage, WhatIsMissingOrTooMuchIsNamed) {
   expect_error({"train", "-x"}, 2, "unexpected argument '-x'");
   expect_error({"train", "a", "--epochs"}, 2, "--epochs: a value is missing");
   expect_error({"train", "a", "--epochs", "-3"}, 2, "--epochs: '-3' is not valid");
+  expect_error({"train", "a", "--nodes", "two"}, 2,
+               "--nodes: 'two' is not valid; a whole number, 0 .. 256, is needed");
   expect_error(training("run", {"--devices", "gpu"}), 2, "cpu");
   expect_error(training("run", {"--devices", "cpu:1,cpu:1", "--memory-limit", "1=512"}), 2,
                "--memory-limit: cpu:1 works in the machine's memory");
