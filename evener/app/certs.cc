@@ -7,6 +7,7 @@
 
 #include "evener/app/commands.h"
 #include "evener/app/output.h"
+#include "evener/app/whole_number.h"
 
 namespace evener {
 
@@ -35,7 +36,7 @@ void add_certs(CLI::App& app, Shell& /*shell*/) {
       ->type_name("LIST");
   command->add_option("--days", options->days, "how long they are valid [365]")
       ->type_name("N")
-      ->check(CLI::Range(1, 36500));
+      ->check(whole_number(1, 36500));
   command->callback([options] {
     make_certs(*options);
     print(fmt::format("{}: certificates for {} days\n", options->folder, options->days));

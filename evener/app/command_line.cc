@@ -22,9 +22,9 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  evener dataset debian-tags -o data/debian-tags\n"
-    "  evener train data/debian-tags/train.txt --test data/debian-tags/test.txt -o runs/tags\n"
-    "  evener test runs/tags data/debian-tags/test.txt\n"
-    "  evener predict runs/tags data/debian-tags/test.txt -k 3 | head\n"
+    "  evener train data/debian-tags -o runs/tags\n"
+    "  evener test runs/tags data/debian-tags\n"
+    "  evener predict runs/tags data/debian-tags -k 3 | head\n"
     "\n"
     "`evener COMMAND --help` says more about each.";
 
@@ -110,7 +110,7 @@ void parse(CLI::App& app, std::vector<std::string> arguments) {
 }
 
 int report(const std::string& what, int exit_code) {
-  std::fprintf(stderr, "evener: error: %s\n", what.c_str());
+  tell("evener: error: " + what);
   return exit_code;
 }
 
@@ -127,13 +127,13 @@ int run(const std::vector<std::string>& arguments) {
   app.formatter(formatter);
   app.set_version_flag("--version", kVersion, "print the version");
   app.set_help_flag("-h,--help", "print this help");
-  app.footer(kExamples);
   app.option_defaults()->take_last();
   for (const auto add : {add_train, add_test, add_predict, add_devices, add_strategies, add_compare,
                          add_profile, add_simulate, add_coordinator, add_worker, add_server,
                          add_status, add_certs, add_dataset, add_convert, add_info, add_options}) {
     add(app, shell);
   }
+  app.footer(kExamples);  // now: commands inherit what is there when they are added
   for (auto* command : app.get_subcommands({})) {
     if (!command->get_group().empty()) command->group("Commands");
   }

@@ -13,6 +13,7 @@
 #include "evener/app/output.h"
 #include "evener/app/signals.h"
 #include "evener/app/train_options.h"
+#include "evener/app/whole_number.h"
 #include "evener/core/error.h"
 #include "evener/core/file.h"
 #include "evener/core/nearest.h"
@@ -47,7 +48,7 @@ RefusedOptions refused_options() {
           {"average", "a comparison looks at the weights as they are"}};
 }
 
-constexpr std::uint32_t kMostRuns = 1000;
+constexpr int kMostRuns = 1000;
 
 struct Wish {
   GivenOptions given;
@@ -76,18 +77,6 @@ double parse_number(const std::string& text, const std::string& option) {
     throw UsageError(fmt::format("{}: '{}' is not a number", option, text));
   }
   return value;
-}
-
-/// A whole number from 1 to `most`, refused in the words of the other options.
-CLI::Validator up_to(std::uint32_t most) {
-  const auto check = [most](const std::string& text) -> std::string {
-    std::uint32_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc{} && stop == end && value >= 1 && value <= most) return "";
-    return fmt::format("'{}' is not valid; a whole number, 1 .. {}, is needed", text, most);
-  };
-  return {check, ""};
 }
 
 CompareOptions compare_options(const Wish& wish) {
@@ -183,12 +172,12 @@ void run(const Wish& wish, Shell& shell) {
     comparison = compare(train, options, context, progress);
   } catch (const Error&) {
     if (caught_signal() == 0) throw;
-    std::fprintf(stderr, "evener: interrupted; no run was finished, nothing is written\n");
+    tell("evener: interrupted; no run was finished, nothing is written");
     shell.exit_code = 128 + caught_signal();
     return;
   }
   if (comparison->interrupted) {
-    std::fprintf(stderr, "evener: interrupted; this is of the runs that were finished\n");
+    tell("evener: interrupted; this is of the runs that were finished");
     shell.exit_code = 128 + caught_signal();
   }
   write_results(*comparison, folder);
@@ -225,18 +214,18 @@ void add_compare(CLI::App& app, Shell& shell) {
       ->add_option("--nodes", wish->nodes,
                    "on so many worker processes on this machine, as of a cluster [0]")
       ->type_name("N")
-      ->check(CLI::Range(0, kMostLocalNodes))
+      ->check(whole_number(0, kMostLocalNodes))
       ->group(group);
   command->add_option("--seeds", wish->seeds, "runs of each strategy, 1 .. 1000 (5)")
       ->type_name("N")
-      ->check(up_to(kMostRuns))
+      ->check(whole_number(1, kMostRuns))
       ->capture_default_str()
       ->group(group);
   command
       ->add_option("--evaluations-per-epoch", wish->evaluations,
                    "1 .. 1000; finer times, but replicas are merged for each evaluation (1)")
       ->type_name("N")
-      ->check(up_to(kMostRuns))
+      ->check(whole_number(1, kMostRuns))
       ->capture_default_str()
       ->group(group);
   command->add_option("--tune", wish->tune, "lr: the learning rate of each strategy, over --grid")

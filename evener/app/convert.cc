@@ -56,8 +56,8 @@ void add_convert(CLI::App& app, Shell&) {
   auto* command = app.add_subcommand("convert", "convert data to multi-label text or to a cache");
   command->footer(
       "Examples:\n"
-      "  evener convert train.txt.xz train.evd     a binary file that is mapped, not read\n"
-      "  evener convert train.evd train.txt        back to text");
+      "  evener convert train.txt.xz train.evd   # a binary file: mapped, not read\n"
+      "  evener convert train.evd train.txt      # back to text");
   auto options = std::make_shared<ConvertOptions>();
   command->add_option("IN", options->in, "data of any supported format")->required();
   command->add_option("OUT", options->out, "file to write")->required();

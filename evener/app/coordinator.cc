@@ -5,9 +5,11 @@
 
 #include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
+#include "evener/app/output.h"
 #include "evener/app/signals.h"
 #include "evener/app/train_options.h"
 #include "evener/app/train_result.h"
+#include "evener/app/whole_number.h"
 #include "evener/run/cluster_options.h"
 #include "evener/run/train.h"
 
@@ -18,7 +20,7 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  evener coordinator data/ --workers 2 -o runs/cluster\n"
-    "  evener worker --coordinator 127.0.0.1:7070      (twice, in other terminals)\n\n"
+    "  evener worker --coordinator 127.0.0.1:7070   # twice, in other terminals\n\n"
     "  evener certs certs --hosts node1,10.0.0.1\n"
     "  evener coordinator data/ --strategy dasp --workers 2:8 --listen 0.0.0.0:7070 \\\n"
     "      --tls certs\n\n"
@@ -62,9 +64,7 @@ void run(const Wish& wish, Shell& shell) {
   options.heartbeats = wish.cluster.heartbeats;
   check_heartbeats(options.heartbeats);
   options.interrupted = caught_signal;
-  if (!train.quiet) {
-    options.say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
-  }
+  if (!train.quiet) options.say = tell;
   RunContext context;
   context.nodes = make_nodes(options);
   std::string again = fmt::format("evener coordinator --workers {}", workers_text(options));
@@ -92,7 +92,7 @@ void add_coordinator(CLI::App& app, Shell& shell) {
       ->add_option("--servers", wish->servers,
                    "so many `evener server` keep the model, a part each; 0: kept here [0]")
       ->type_name("K")
-      ->check(CLI::Range(0, kMostServers));
+      ->check(whole_number(0, kMostServers));
   command->add_option("--listen", wish->listen, "where workers connect [127.0.0.1:7070]")
       ->type_name("HOST:PORT");
   command->add_flag("--insecure", wish->insecure, "listen beyond this machine without TLS");

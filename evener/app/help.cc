@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kColumn = 28;       // where descriptions begin
 constexpr std::size_t kNarrowColumn = 6;  // the same, below the option, where there is little room
+constexpr std::size_t kContinued = 6;     // of a command in the next line
 constexpr std::size_t kLeastBeside = 60;  // columns of a terminal for two columns of text
 
 /// A flag that can be switched off reads `--[no-]NAME`.
@@ -26,11 +27,46 @@ std::string names_of(const CLI::Option* option) {
 /// "N" of "UINT:INT in [1 - 1000]": the parser's own name for the value, without its checks.
 std::string value_of(const CLI::Option* option) {
   const std::string type = option->get_type_name();
-  if (type.starts_with("HOST:PORT")) return "HOST:PORT";
+  for (const char* name : {"HOST:PORT,...", "HOST:PORT"}) {
+    if (type.starts_with(name)) return name;
+  }
   const std::string name = type.substr(0, type.find(':'));
   if (name == "INT" || name == "UINT") return "N";
   if (name == "FLOAT") return "X";
   return name == "TEXT" ? "WORD" : name;
+}
+
+/// Paragraphs as one line each, to be broken where the terminal ends; what is indented stays.
+std::string with_whole_paragraphs(std::string text) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] != '\n') continue;
+    const bool prose = i > begin && text[begin] != ' ';
+    if (prose && text[i + 1] != ' ' && text[i + 1] != '\n') {
+      text[i] = ' ';
+    } else {
+      begin = i + 1;
+    }
+  }
+  return text;
+}
+
+/// Commands that are too long go on in the next line as a shell understands it.
+std::string with_continued_commands(const std::string& text, std::size_t width) {
+  std::istringstream lines(text);
+  std::string out, line;
+  while (std::getline(lines, line)) {
+    const bool command = line.starts_with("  evener ") || line.starts_with("  mpirun ");
+    const bool comment = line.find("  ", kIndent) != std::string::npos;
+    while (command && !comment && line.size() > width) {
+      const std::size_t space = line.rfind(' ', width - 2);  // leaves room for the backslash
+      if (space <= kContinued) break;
+      out += line.substr(0, space) + " \\\n";
+      line = std::string(kContinued, ' ') + line.substr(space + 1);
+    }
+    out += line + '\n';
+  }
+  return out;
 }
 
 }  // namespace
@@ -84,6 +120,11 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
     help.erase(at, 1);
   }
   return help;
+}
+
+std::string HelpFormatter::make_footer(const CLI::App* app) const {
+  const std::string text = with_whole_paragraphs(CLI::Formatter::make_footer(app));
+  return wrapped(with_continued_commands(text, width_), width_);
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {

@@ -53,6 +53,10 @@ std::string table_json() {
 
 void add_options(CLI::App& app, Shell&) {
   auto* command = app.add_subcommand("options", "print all options of train and their defaults");
+  command->footer(
+      "Examples:\n"
+      "  evener options > recipe.toml   # a file for --config\n"
+      "  evener options --json");
   command->group("");  // for those who make documentation, not for the list of commands
   struct Form {
     bool markdown = false, json = false;

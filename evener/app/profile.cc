@@ -74,7 +74,7 @@ void run(const Wish& wish, Shell& shell) {
 
 void add_profile(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("profile", "measure a device for evener simulate");
-  command->footer("Example:\n  evener profile cpu:1 data/ -o cluster.toml");
+  command->footer("Examples:\n  evener profile cpu:1 data/ -o cluster.toml");
   auto wish = std::make_shared<Wish>();
   command
       ->add_option("DEVICE", wish->device,

@@ -6,7 +6,9 @@
 #include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
 #include "evener/app/local_nodes.h"
+#include "evener/app/output.h"
 #include "evener/app/signals.h"
+#include "evener/app/whole_number.h"
 #include "evener/core/error.h"
 #include "evener/device/cpu/cpu_device.h"
 #include "evener/run/cluster_options.h"
@@ -18,7 +20,7 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  evener coordinator data/ --workers 4 --servers 2\n"
-    "  evener server --coordinator 127.0.0.1:7070      (twice, in other terminals)\n"
+    "  evener server --coordinator 127.0.0.1:7070   # twice, in other terminals\n"
     "  evener server --coordinator node1:7070 --listen 0.0.0.0:7071 \\\n"
     "      --address node2:7071 --tls certs\n\n"
     "A server keeps a part of the model, so that not all workers pull from and push\n"
@@ -48,11 +50,7 @@ void run(const Wish& wish, Shell& shell) {
   options.patience = wish.cluster.wait_seconds;
   if (options.threads == 0) options.threads = cpu::available_cores();
   options.interrupted = caught_signal;
-  if (!wish.quiet) {
-    options.say = [](const std::string& text) {
-      std::fprintf(stderr, "server: %s\n", text.c_str());
-    };
-  }
+  if (!wish.quiet) options.say = [](const std::string& text) { tell("server: " + text); };
   catch_signals("evener: leaving the run; once more ends at once\n");
   shell.exit_code = run_server(options);
 }
@@ -78,7 +76,7 @@ void add_server(CLI::App& app, Shell& shell) {
       ->type_name("HOST:PORT");
   command->add_option("--threads", wish->options.threads, "that update its part [all cores]")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+      ->check(whole_number(1, 1024));
   command->add_flag("--insecure", wish->insecure, "listen beyond this machine without TLS");
   command->add_flag("--quiet", wish->quiet, "say nothing but errors");
   add_security(*command, wish->cluster);

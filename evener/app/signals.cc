@@ -4,9 +4,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <deque>
+#include <string>
 
 #include <poll.h>
 #include <unistd.h>
+
+#include "evener/run/progress_bar.h"
 
 namespace evener {
 
@@ -52,7 +56,9 @@ extern "C" void on_early_signal(int signal) {
 }
 
 void handle(const char* answer, void (*handler)(int)) {
-  g_answer = answer;
+  // Kept: the handler of the answer before may be running.
+  static std::deque<std::string> answers;
+  g_answer = answers.emplace_back(fitted(answer, STDERR_FILENO)).c_str();
   g_terminal = isatty(STDERR_FILENO) == 1;
   struct sigaction action {};
   action.sa_handler = handler;

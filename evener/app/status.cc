@@ -15,6 +15,15 @@ namespace evener {
 
 namespace {
 
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  evener status\n"
+    "  evener status 127.0.0.1:7071 --json\n"
+    "  evener status node1:7070 --tls certs\n\n"
+    "One line for each place of the run: pushes that it has made, rows of them, share of the time "
+    "that it was busy, how many updates of others a push had missed (staleness), and pushes that "
+    "were refused.";
+
 struct Wish {
   ClusterWish cluster;
   std::string coordinator = "127.0.0.1:7070";
@@ -22,7 +31,11 @@ struct Wish {
 };
 
 std::string status_text(const nlohmann::json& status) {
-  if (!status.contains("strategy")) return "training has not begun\n";
+  if (!status.contains("strategy")) {
+    const auto there = status.value("workers_there", std::size_t{0});
+    return fmt::format("training has not begun; {}\n",
+                       there == 0 ? "no worker is there" : counted(there, "worker") + " there");
+  }
   std::string text = fmt::format(
       "{}, epoch {} of {} ({:.0f} %), loss {:.4f}, {:.0f} rows/s\n", status.value("strategy", ""),
       status.value("epoch", 0), status.value("epochs", 0), 100 * status.value("epoch_share", 0.0),
@@ -49,6 +62,7 @@ std::string status_text(const nlohmann::json& status) {
 
 void add_status(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("status", "how a cluster's run stands");
+  command->footer(kExamples);
   auto wish = std::make_shared<Wish>();
   command->add_option("COORDINATOR", wish->coordinator, "where it listens [127.0.0.1:7070]")
       ->type_name("HOST:PORT");

@@ -11,6 +11,7 @@
 #include "evener/app/train_mpi.h"
 #include "evener/app/train_options.h"
 #include "evener/app/train_result.h"
+#include "evener/app/whole_number.h"
 #include "evener/run/cluster_options.h"
 
 namespace evener {
@@ -108,20 +109,20 @@ void add_train(CLI::App& app, Shell& shell) {
       ->add_option("--nodes", wish->nodes,
                    "so many worker processes on this machine, as a cluster [0]")
       ->type_name("N")
-      ->check(CLI::Range(0, kMostLocalNodes));
+      ->check(whole_number(0, kMostLocalNodes));
   command
       ->add_option("--servers", wish->servers,
                    "of --nodes: so many processes keep the model, a part each; 0: this one [0]")
       ->type_name("K")
-      ->check(CLI::Range(0, kMostServers));
+      ->check(whole_number(0, kMostServers));
   command
       ->add_option("--peers", wish->peers,
                    "train as one of these gossiping processes, without a coordinator")
       ->delimiter(',')
-      ->type_name("HOST:PORT");
+      ->type_name("HOST:PORT,...");
   command->add_option("--rank", wish->rank, "of --peers: which of them this one is [RANK]")
       ->type_name("N")
-      ->check(CLI::Range(0, kMostPeers));
+      ->check(whole_number(0, kMostPeers));
   command->add_option("--listen", wish->listen, "of --peers: where it listens [its address]")
       ->type_name("HOST:PORT");
   command

@@ -57,8 +57,13 @@ std::string how_it_ended(const TrainResult& result) {
 
 std::string worker_table(const TrainResult& result) {
   std::string text = fmt::format("{:<10}{}\n", "strategy", result.strategy);
+  std::size_t nobodys = 0;
   for (std::size_t i = 0; i < result.workers.size(); ++i) {
     const WorkerResult& worker = result.workers[i];
+    if (!worker.came) {
+      ++nobodys;
+      continue;
+    }
     text +=
         fmt::format("{:<10}{} {}: {}, {}, last batch {}", "device", i, worker.name,
                     counted(worker.updates, "update"), counted(worker.rows, "row"), worker.batch);
@@ -74,6 +79,8 @@ std::string worker_table(const TrainResult& result) {
     if (worker.lost) text += ", lost";
     text += "\n";
   }
+  if (nobodys > 0)
+    text += fmt::format("{:<10}{} that nobody came to\n", "", counted(nobodys, "place"));
   return text;
 }
 
@@ -137,6 +144,7 @@ RunContext surrounded(RunContext context, const TrainOptions& options, const She
 void print_result(const TrainResult& result, const TrainOptions& options,
                   const std::string& resume_with, Shell& shell) {
   if (result.signal != 0) {
+    // Not wrapped: a command with line breaks in it cannot be copied.
     std::fprintf(stderr, "evener: interrupted; go on with: %s %s\n", resume_with.c_str(),
                  result.directory.c_str());
     shell.exit_code = 128 + result.signal;

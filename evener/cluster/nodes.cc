@@ -79,10 +79,11 @@ std::unique_ptr<Models> Registry::make_models(const ModelSetup& setup,
 std::unique_ptr<Stage> Registry::make_stage() {
   std::unique_lock lock(mutex_);
   if (joined() < options_.least) {
-    options_.say(
-        fmt::format("waiting for {} (of {}) at {}",
-                    options_.least == 1 ? "a worker" : fmt::format("{} workers", options_.least),
-                    options_.most, listener_->address()));
+    options_.say(fmt::format(
+        "waiting for {}{} at {}",
+        options_.least == 1 ? "a worker" : fmt::format("{} workers", options_.least),
+        options_.most > options_.least ? fmt::format(" (places for {})", options_.most) : "",
+        listener_->address()));
   }
   for (const Seconds since = now(); joined() < options_.least;) {
     changed_.wait_for(lock, std::chrono::milliseconds(200));
@@ -162,7 +163,13 @@ void Registry::give_place(Session& session) {
     }
   }
   const int index = free_place(session.hello.rank());
-  if (index < 0) return put_off(session, "every place is taken");
+  if (index < 0) {
+    return put_off(session, options_.most == 1
+                                ? "the run is full, its one place (--workers) is taken"
+                                : fmt::format("the run is full, all its {} places (--workers) are "
+                                              "taken",
+                                              options_.most));
+  }
   Place& place = at(index);
   place.session = &session;
   place.channel = session.shared_channel();

@@ -139,7 +139,10 @@ class Service {
         return VisitEnd::lost;
       }
       heard_ = {};
-      if (!take(mail->message())) return end_;
+      if (!take(mail->message())) {
+        why = put_off_;
+        return end_;
+      }
     }
   }
   bool useful() const { return kept_ != nullptr; }
@@ -147,7 +150,7 @@ class Service {
  private:
   static constexpr Seconds kBeat = 1;
 
-  /// False: the run is over.
+  /// False: the run is over, or has no place for it now.
   bool take(const Message& message) {
     const wire::Head head = head_of(message);
     switch (head.kind_case()) {
@@ -156,8 +159,9 @@ class Service {
         return true;
       case wire::Head::kRefusal:
         if (head.refusal().later()) {
-          channel_->close(head.refusal().why());
-          return true;
+          put_off_ = head.refusal().why();
+          end_ = VisitEnd::put_off;
+          return false;
         }
         throw Error(fmt::format("the coordinator refuses this server: {}", head.refusal().why()));
       case wire::Head::kFarewell:
@@ -263,7 +267,8 @@ class Service {
   bool loads_model_ = true;
   std::optional<PayloadReader> reader_;  // of what is loaded
   PayloadBuffer payload_;
-  VisitEnd end_ = VisitEnd::over;  // as the farewell says
+  VisitEnd end_ = VisitEnd::over;  // as the farewell or the refusal says
+  std::string put_off_;            // why there is no place for it now
 };
 
 }  // namespace

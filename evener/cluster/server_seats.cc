@@ -36,7 +36,10 @@ void Registry::greet_server(Session& session, const wire::ServerHello& hello) {
   if (!servers_) return refuse(session, "the coordinator keeps the model itself (--servers 0)");
   if (session.server >= 0 || session.place >= 0) return refuse(session, "it has a place already");
   session.server = servers_->join(session.shared_channel(), hello.address());
-  if (session.server < 0) return put_off(session, "every server is there");
+  if (session.server < 0) {
+    return put_off(session, fmt::format("the run has as many servers as it asks for (--servers {})",
+                                        options_.servers));
+  }
   heartbeats_.heard(beats_of(session.server), now());
   changed_.notify_all();
 }

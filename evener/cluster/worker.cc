@@ -76,7 +76,7 @@ class Visit {
       if (!take(mail->from, mail->message())) return end_;
       if (!put_off_.empty()) {
         why = put_off_;
-        return VisitEnd::lost;
+        return VisitEnd::put_off;
       }
     }
   }

@@ -51,6 +51,7 @@ struct WorkerResult {
   bool lost = false;           // it has failed or gone
   StalenessCounts staleness_counts{};
   std::uint64_t exchanges = 0;  // with a gossiping peer
+  bool came = true;             // false: a place of a cluster that nobody had
 };
 
 std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds);

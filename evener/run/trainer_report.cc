@@ -42,6 +42,7 @@ void Trainer::record_workers() {
   if (workers.size() < 2 || !tryout_->decided()) return;
   const auto whole = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
   for (const auto& worker : workers) {
+    if (!worker.came) continue;
     reporter_.record({"worker",
                       position_.step,
                       seconds(),

@@ -131,7 +131,12 @@ Communication Engine::communication() const {
 }
 
 std::string Engine::device_names() const {
-  return fmt::format("{}", fmt::join(timeline_.names(), " + "));
+  std::vector<std::string> there;
+  const auto& names = timeline_.names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (stage_->is_there(static_cast<int>(i))) there.push_back(names[i]);
+  }
+  return fmt::format("{}", fmt::join(there, " + "));
 }
 
 }  // namespace evener

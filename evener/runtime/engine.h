@@ -94,7 +94,7 @@ class Engine {
   /// measured takes no time.
   Seconds now() const { return stage_->now() - coordinator_.measuring(); }
   bool is_virtual() const { return setup_.virtual_time.has_value(); }
-  /// "cpu:1 + cpu:1 (emulated x0.25)".
+  /// "cpu:1 + cpu:1 (emulated x0.25)": of those that are there when it is made.
   std::string device_names() const;
   const StrategyChoice& strategy() const { return setup_.strategy; }
 

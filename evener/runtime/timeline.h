@@ -40,6 +40,7 @@ struct WorkerTotals {
   StalenessCounts staleness_counts{};
   std::size_t last_batch = 0, batch_before = 0;
   bool lost = false;  // it has failed or gone, and not come back
+  bool came = false;  // it was there at any time
 };
 
 class Timeline {
@@ -49,7 +50,11 @@ class Timeline {
 
   void add_task(const Task& task, const Spent& spent, std::uint64_t staleness);
   void add_merge(Seconds begin, Seconds end);
-  void set_lost(int worker, bool lost) { totals_[static_cast<std::size_t>(worker)].lost = lost; }
+  void set_lost(int worker, bool lost) {
+    WorkerTotals& totals = totals_[static_cast<std::size_t>(worker)];
+    totals.lost = lost;
+    totals.came = totals.came || !lost;
+  }
   /// A letter that took so many bytes along; `exchanged`: with it the worker's model has moved.
   void add_letter(int worker, std::size_t bytes, bool exchanged) {
     WorkerTotals& totals = totals_[static_cast<std::size_t>(worker)];

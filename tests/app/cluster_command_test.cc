@@ -18,6 +18,14 @@ class ClusterCommand : public CommandTest {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
+  /// Where a coordinator says that it waits for workers.
+  static std::string address_of(Running& coordinator) {
+    EXPECT_TRUE(coordinator.wait_for(" at "));
+    EXPECT_TRUE(coordinator.wait_for("\n"));
+    const std::string& said = coordinator.said();
+    const std::string place = said.substr(said.find(" at ") + 4);
+    return place.substr(0, place.find('\n'));
+  }
 };
 
 TEST_F(ClusterCommand, WrongUsageIsNamed) {
@@ -165,6 +173,20 @@ TEST_F(ClusterCommand, NodesAreDaspUnlessSaidOtherwise) {
   EXPECT_THAT(outcome.out, HasSubstr("strategy  dasp"));
 }
 
+TEST_F(ClusterCommand, OnlyThoseWhoAreThereAreNamed) {
+  Running running(coordinator({"--workers", "1:3", "--listen", "127.0.0.1:0"}), environment_,
+                  folder_ / "out");
+  const Outcome worker = run({"worker", "--coordinator", address_of(running), "--quiet"});
+  EXPECT_EQ(worker.code, 0) << worker.err;
+  EXPECT_EQ(running.finish(), 0) << running.said();
+  EXPECT_THAT(running.said(), HasSubstr("training on node 0 by dasp ("));
+  EXPECT_THAT(contents_of(folder_ / "out"),
+              AllOf(HasSubstr("\ndevice    0 node 0: "), Not(HasSubstr("node 1")),
+                    HasSubstr("\n          2 places that nobody came to\n")));
+  EXPECT_THAT(contents_of(folder_ / "cluster/metrics.jsonl"),
+              AllOf(HasSubstr("\"node 0\""), Not(HasSubstr("\"node 1\""))));
+}
+
 TEST_F(ClusterCommand, CertificatesMakeAClusterOfStrangersSafe) {
   ASSERT_EQ(run({"certs", folder_ / "certs"}).code, 0);
   expect_error({"certs", folder_ / "certs"}, 2, "has an authority already");
@@ -173,11 +195,7 @@ TEST_F(ClusterCommand, CertificatesMakeAClusterOfStrangersSafe) {
   Running running(
       coordinator({"--workers", "1", "--listen", "127.0.0.1:0", "--tls", folder_ / "certs"}),
       environment_, folder_ / "out");
-  ASSERT_TRUE(running.wait_for(" at "));
-  ASSERT_TRUE(running.wait_for("\n"));
-  const std::string said = running.said();
-  const std::string place = said.substr(said.find(" at ") + 4);
-  const std::string address = place.substr(0, place.find('\n'));
+  const std::string address = address_of(running);
   expect_error(coordinator({"--workers", "1", "--listen", address}), 1, "Address already in use");
   // Without a certificate nobody gets as far as a refusal.
   expect_error({"worker", "--coordinator", address, "--wait-seconds", "0.1", "--quiet"}, 1,

@@ -37,12 +37,17 @@ constexpr const char* kClosedPipe = "(a pipe that nobody reads)";
 /// we have read waits for us, so that a test knows where it stands without looking at a clock.
 class Running {
  public:
+  /// `err_path`: where standard error goes instead.
   Running(std::vector<std::string> arguments, std::vector<std::string> environment,
-          const std::string& out_path) {
+          const std::string& out_path, const std::string& err_path = "") {
     int err[2];
     if (pipe2(err, O_CLOEXEC) != 0) throw Error("no pipe");
     fcntl(err[1], F_SETPIPE_SZ, 4096);
     const int out = open_output(out_path);
+    if (!err_path.empty()) {
+      close(err[1]);
+      err[1] = open_output(err_path);
+    }
     arguments.insert(arguments.begin(), EVENER_COMMAND);
     const auto argv = pointers(arguments);
     const auto envp = pointers(environment);

@@ -1,6 +1,8 @@
 // Wrong usage and bad input: what the user reads, and the exit code.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <sstream>
 
 #include "tests/app/command.h"
@@ -11,7 +13,33 @@
 namespace evener {
 namespace {
 
-class Usage : public CommandTest {};
+class Usage : public CommandTest {
+ protected:
+  /// All that the help names, and the one that it does not.
+  std::vector<std::string> commands() {
+    std::istringstream help(run({"--help"}).out);
+    std::string line;
+    while (std::getline(help, line) && line != "Commands:") {
+    }
+    std::vector<std::string> names{"options"};
+    while (std::getline(help, line) && !line.empty()) {
+      std::istringstream words(line);
+      if (line[2] != ' ') words >> names.emplace_back();  // else it goes on with a description
+    }
+    EXPECT_GE(names.size(), 17U);
+    return names;
+  }
+  /// Standard output, read while the command runs: a terminal takes only so much unread.
+  std::string shown_on(Terminal& user, const std::vector<std::string>& arguments) {
+    auto outcome = std::async(std::launch::async, [&] { return run(arguments, user.path()); });
+    std::string text;
+    while (outcome.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+      text += user.received();
+    }
+    EXPECT_EQ(outcome.get().code, 0);
+    return text + user.received();
+  }
+};
 
 TEST_F(Usage, HelpAndVersion) {
   const Outcome alone = run({});
@@ -19,23 +47,37 @@ TEST_F(Usage, HelpAndVersion) {
   EXPECT_EQ(alone.code, 0);
   EXPECT_EQ(run({"--help"}).out, alone.out);
   EXPECT_THAT(run({"--version"}).out, StartsWith("evener 0."));
-  for (const char* command : {"train", "test", "predict", "devices", "strategies", "simulate",
-                              "dataset", "convert", "info"}) {
+  for (const auto& command : commands()) {
     SCOPED_TRACE(command);
     const Outcome outcome = run({command, "--help"});
     EXPECT_EQ(outcome.code, 0);
-    EXPECT_THAT(outcome.out, AllOf(StartsWith(std::string("Usage: evener ") + command),
-                                   HasSubstr(std::string("\nExamples:\n  evener ") + command),
-                                   Not(HasSubstr("\n\n\n"))));
+    EXPECT_THAT(outcome.out,
+                AllOf(StartsWith("Usage: evener " + command), HasSubstr("\nExamples:\n  evener "),
+                      HasSubstr("\n  evener " + command), Not(HasSubstr("\n\n\n"))));
     EXPECT_THAT(outcome.err, IsEmpty());
-    EXPECT_THAT(alone.out, HasSubstr(std::string("\n  ") + command));
+    if (command != "options") {
+      EXPECT_THAT(alone.out, HasSubstr("\n  " + command));
+    }
   }
 }
 
 TEST_F(Usage, HelpFitsTheTerminal) {
-  for (const char* command : {"train", "strategies", "simulate", "compare"}) {
-    std::istringstream lines(run({command, "--help"}).out);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  std::vector<std::vector<std::string>> all{{"--help"}};
+  for (const auto& command : commands()) all.push_back({command, "--help"});
+  for (const auto& arguments : all) {
+    std::istringstream lines(run(arguments).out);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(display_columns(line), 80U) << arguments[0] << ": " << line;
+    }
+  }
+  Terminal user;
+  if (user.stream() == nullptr) GTEST_SKIP() << "no pseudo-terminals here";
+  user.resize(50);
+  for (const auto& arguments : all) {
+    std::istringstream lines(shown_on(user, arguments));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(display_columns(line), 50U) << arguments[0] << ": " << line;
+    }
   }
 }
 
@@ -62,9 +104,24 @@ TEST_F(Usage, ResultsFitANarrowTerminal) {
   }
 }
 
+TEST_F(Usage, ErrorsAreBrokenAtSpaces) {
+  Terminal user;
+  if (user.stream() == nullptr) GTEST_SKIP() << "no pseudo-terminals here";
+  user.resize(50);
+  const std::vector<std::string> wrong{"train", "--lerning-rate", "3", "x"};
+  Running running(wrong, environment_, folder_ / "stdout", user.path());
+  EXPECT_EQ(running.finish(), 2);
+  std::istringstream lines(user.received());
+  std::string joined;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(display_columns(line), 50U) << line;
+    joined += (joined.empty() ? "" : " ") + line.substr(0, line.find('\r'));
+  }
+  EXPECT_EQ(joined + "\n", run(wrong).err);
+}
+
 TEST_F(Usage, HelpIsInThePeoplesWords) {
-  for (const char* command : {"train", "test", "predict", "devices", "strategies", "compare",
-                              "profile", "simulate", "dataset", "convert", "info", "options"}) {
+  for (const auto& command : commands()) {
     EXPECT_THAT(run({command, "--help"}).out,
                 AllOf(Not(HasSubstr("INT")), Not(HasSubstr("TEXT")), Not(HasSubstr("FLOAT")),
                       Not(HasSubstr(":{")), Not(HasSubstr(" in ["))))
@@ -72,6 +129,18 @@ TEST_F(Usage, HelpIsInThePeoplesWords) {
   }
   EXPECT_THAT(run({"compare", "--help"}).out,
               AllOf(HasSubstr("\n  --seeds N "), HasSubstr("\n  --tune lr ")));
+  EXPECT_THAT(run({"train", "--help"}).out, HasSubstr("\n  --peers HOST:PORT,... "));
+  // Whatever takes an address, with its port.
+  for (const auto& command : commands()) {
+    std::istringstream lines(run({command, "--help"}).out);
+    for (std::string line; std::getline(lines, line);) {
+      for (const char* name : {"--peers", "--listen", "--coordinator", "--address"}) {
+        if (line.starts_with(std::string("  ") + name)) {
+          EXPECT_THAT(line, StartsWith(std::string("  ") + name + " HOST:PORT")) << command;
+        }
+      }
+    }
+  }
 }
 
 TEST_F(Usage, UnknownNamesGiveTheNearest) {
@@ -90,6 +159,8 @@ TEST_F(Usage, WhatIsMissingOrTooMuchIsNamed) {
   expect_error({"train", "-x"}, 2, "unexpected argument '-x'");
   expect_error({"train", "a", "--epochs"}, 2, "--epochs: a value is missing");
   expect_error({"train", "a", "--epochs", "-3"}, 2, "--epochs: '-3' is not valid");
+  expect_error({"train", "a", "--nodes", "two"}, 2,
+               "--nodes: 'two' is not valid; a whole number, 0 .. 256, is needed");
   expect_error(training("run", {"--devices", "gpu"}), 2, "cpu");
   expect_error(training("run", {"--devices", "cpu:1,cpu:1", "--memory-limit", "1=512"}), 2,
                "--memory-limit: cpu:1 works in the machine's memory");
