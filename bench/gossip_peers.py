@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Gossip for real: four peers in network namespaces, each on a wire of its own; traffic by their own count and by the interfaces'.
 
-    sudo python3 bench/gossip_peers.py DATA [--mbit 100] [--strategies gossip,adaptive-gossip,...] [--seeds 3] [--epochs 5]
-                                       [--straggler 1] [--evener PATH] [-- OPTIONS]
+    sudo python3 bench/gossip_peers.py DATA [--mbit 100] [--strategies gossip,adaptive-gossip,bsp,...] [--seeds 3] [--epochs 5]
+                                       [--rates 0.01,0.02] [--straggler 1] [--evener PATH] [-- OPTIONS]
 
-Peers get 0.45 of a core each (cgroup v1), the last one --straggler of that. All strategies get the same data, start, order, epochs
-and options, in turns. "on the wires" is what the four interfaces say they have sent (needs root, ip and tc).
+Peers get 0.45 of a core each (cgroup v1), the last one --straggler of that. Strategies of a parameter server (bsp, and
+bsp:local-steps=8, which is local SGD that averages every eight steps) get a coordinator on a fifth host and the peers for workers.
+All get the same data, start, order, epochs and options, in turns, and of --rates the learning rate that ends best in the first
+seed. "on the wires" is what all interfaces say they have sent (needs root, ip and tc).
 """
 import argparse
 import json
@@ -25,27 +27,45 @@ SHARE = 0.45  # of a core, for each peer
 STRATEGIES = "gossip,gossip:period=8,adaptive-gossip,adaptive-gossip:rows=changed"
 
 
-def run(args, strategy, seed, folder):
-    """What each peer said of itself, and what its interface has sent."""
-    hosts = [f"p{i}" for i in range(PEERS)]
+def has_server(strategy):
+    return strategy.startswith("bsp")
+
+
+def commands(args, network, strategy, seed, rate, folder):
+    """host -> words; those that print a result first."""
+    peers = [f"p{i}" for i in range(PEERS)]
+    training = ["--strategy", strategy, "--seed", seed, "--epochs", args.epochs, "--learning-rate", rate, "--json", *args.options]
+    if has_server(strategy):
+        coordinator = f"{network.address('c')}:7070"
+        words = {"c": ["coordinator", args.data, "--workers", PEERS, "--listen", coordinator, "--insecure", "--devices", "cpu:1", "-o", folder,
+                       *training]}
+        for i, host in enumerate(peers):
+            words[host] = ["worker", "--coordinator", coordinator, "--rank", i, "--devices", "cpu:1", "--quiet"]
+        return words
+    addresses = ",".join(f"{network.address(host)}:7070" for host in peers)
+    return {host: ["train", args.data, "--peers", addresses, "--rank", i, "--insecure", "--devices", "cpu:1", "-o", f"{folder}-{i}", *training]
+            for i, host in enumerate(peers)}
+
+
+def run(args, strategy, seed, rate, folder):
+    """What each peer, or the coordinator, said of itself, and what the interfaces have sent."""
+    hosts = (["c"] if has_server(strategy) else []) + [f"p{i}" for i in range(PEERS)]
     quotas, processes = [], []
     environment = {**os.environ, "EVENER_TOKEN": "bench"}
     with Network(hosts, args.mbit) as network:
         try:
-            addresses = ",".join(f"{network.address(host)}:7070" for host in hosts)
-            for i, host in enumerate(hosts):
-                quotas.append(Quota(host, SHARE * (args.straggler if i == PEERS - 1 else 1)))
-                words = [*quotas[-1].words(), *network.on(host), args.evener, "train", args.data, "--peers", addresses, "--rank", i, "--insecure",
-                         "--devices", "cpu:1", "--strategy", strategy, "--seed", seed, "--epochs", args.epochs, "--json", "-o", f"{folder}-{i}",
-                         *args.options]
-                processes.append(subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                                  env=environment))
+            for host, words in commands(args, network, strategy, seed, rate, folder).items():
+                share = [] if host == "c" else [Quota(host, SHARE * (args.straggler if host == hosts[-1] else 1))]
+                quotas += share
+                before = [*share[0].words()] if share else []
+                processes.append(subprocess.Popen([str(word) for word in (*before, *network.on(host), args.evener, *words)],
+                                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment))
             results = []
             for process in processes:
                 out, said = process.communicate(timeout=args.timeout)
                 if process.returncode != 0:
                     sys.exit(f"{strategy}: {said}")
-                results.append(json.loads(out))
+                results += [json.loads(out)] if out else []
             return results, sum(network.sent(host) for host in hosts)
         finally:
             end_all(processes)
@@ -54,7 +74,11 @@ def run(args, strategy, seed, folder):
 
 
 def figures(results, wires):
-    """Seconds, P@1, bytes that the peers say they have sent, bytes on the wires, exchanges."""
+    """Seconds, P@1, bytes that the peers say they have sent, bytes on the wires, exchanges or pushes."""
+    if len(results) == 1:
+        nodes = results[0]["devices"]
+        return (results[0]["seconds"], results[0]["metrics"]["p@1"], sum(node["bytes"] for node in nodes), wires,
+                sum(node.get("pushes", node.get("exchanges", 0)) for node in nodes))
     own = [next(device for device in result["devices"] if device["bytes"] > 0) for result in results]
     # Every byte is sent by one and received by another; an exchange is two peers'.
     return (max(result["seconds"] for result in results), results[0]["metrics"]["p@1"], sum(peer["bytes"] for peer in own) / 2, wires,
@@ -74,6 +98,7 @@ def main():
     parser.add_argument("--strategies", default=STRATEGIES)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--rates", default="0.02", help="learning rates to choose from")
     parser.add_argument("--straggler", type=float, default=1)
     parser.add_argument("--timeout", type=float, default=300, help="of one run")
     parser.add_argument("--evener", type=Path, default=EVENER)
@@ -82,13 +107,17 @@ def main():
     args = parser.parse_args(own.split())
     args.options = given.split()
     args.data = str(Path(args.data).resolve())
-    found = {}
+    found, rates = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1, args.seeds + 1):
             for number, strategy in enumerate(args.strategies.split(",")):
-                found.setdefault(strategy, []).append(figures(*run(args, strategy, seed, f"{folder}/{number}-{seed}")))
+                tried = {}
+                for rate in [rates[strategy]] if strategy in rates else args.rates.split(","):
+                    tried[rate] = figures(*run(args, strategy, seed, rate, f"{folder}/{number}-{seed}-{rate}"))
+                rates[strategy] = max(tried, key=lambda rate: tried[rate][1])
+                found.setdefault(strategy, []).append(tried[rates[strategy]])
     first = None
-    print("| strategy | seconds | against the first | P@1 | MB sent | against the first | on the wires | exchanges |\n|---|---|---|---|---|---|---|---|")
+    print("| strategy | seconds | against the first | P@1 | MB sent | against the first | on the wires | exchanges | lr |\n|---|---|---|---|---|---|---|---|---|")
     for strategy, runs in found.items():
         seconds, quality, sent, wires, exchanges = zip(*runs)
         middle = (statistics.median(seconds), statistics.median(sent))
@@ -96,7 +125,7 @@ def main():
         against = [f"{100 * (mine / theirs - 1):+.0f} %" if middle is not first else "" for mine, theirs in zip(middle, first)]
         over = 100 * (statistics.median(wires) / statistics.median(sent) - 1)
         print(f"| `{strategy}` | {spread(seconds, digits=2)} | {against[0]} | {spread(quality, 100)} | {spread(sent, 1e-6)} | {against[1]} | "
-              f"{over:+.1f} % | {spread(exchanges, digits=0)} |", flush=True)
+              f"{over:+.1f} % | {spread(exchanges, digits=0)} | {rates[strategy]} |", flush=True)
 
 
 if __name__ == "__main__":

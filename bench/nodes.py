@@ -2,11 +2,13 @@
 """Node strategies for real: workers with CPU quotas in network namespaces, and what the simulation says beforehand.
 
     sudo python3 bench/nodes.py DATA [--mbit 1000] [--strategies bsp,asp,...] [--profiles equal,1/2,1/4,1/8]
-                                [--seeds 1] [--epochs 6] [--servers 0] [--evener PATH] [-- OPTIONS]
+                                [--seeds 1] [--epochs 6] [--rates 1,3] [--servers 0] [--evener PATH] [-- OPTIONS]
 
 Four workers get 0.4 of a core each (cgroup v1), one of them 1/2, 1/4 or 1/8 of that; what is left of two cores is the
 coordinator's. Each has a namespace of its own with a wire of --mbit to a switch, and so have the coordinator and each
-server (needs root, ip and tc). All strategies get the same data, start, order and learning rate. "predicted" is
+server (needs root, ip and tc). All strategies get the same data, start and order, and of --rates the learning rate with
+which the simulation of the same run ends best. The time to the target is where the mean of the seeds' curves crosses it,
+with a straight line between evaluations; in brackets the same of single seeds. "predicted" is
 `evener simulate` on what `evener profile` and `bench/transport` measured: step times divided by the quota, the wires as
 links, slower by the work that messages are for a node with so much of a core, the coordinator's likewise.
 """
@@ -42,11 +44,12 @@ def curve_of(folder):
     return curve, nodes
 
 
-def options_of(args, strategy, seed):
-    return [args.data, "--strategy", strategy, "--seed", seed, "--epochs", args.epochs, "--checkpoint-minutes", 0, *args.options]
+def options_of(args, strategy, seed, rate):
+    return [args.data, "--strategy", strategy, "--seed", seed, "--epochs", args.epochs, "--learning-rate", rate, "--checkpoint-minutes", 0,
+            *args.options]
 
 
-def run(args, strategy, straggler, seed, folder):
+def run(args, strategy, straggler, seed, rate, folder):
     hosts = ["c"] + [f"w{i}" for i in range(WORKERS)] + [f"s{i}" for i in range(args.servers)]
     quotas, processes = [], []
     environment = {**os.environ, "EVENER_TOKEN": "bench"}
@@ -59,7 +62,7 @@ def run(args, strategy, straggler, seed, folder):
 
     with Network(hosts, args.mbit) as network:
         try:
-            coordinator = start([*network.on("c"), args.evener, "coordinator", *options_of(args, strategy, seed), "--workers", WORKERS,
+            coordinator = start([*network.on("c"), args.evener, "coordinator", *options_of(args, strategy, seed, rate), "--workers", WORKERS,
                                  "--servers", args.servers, "--devices", "cpu:1", "--listen", f"{network.address('c')}:7070",
                                  "--insecure", "-o", folder])
             for host in hosts[1 + WORKERS:]:
@@ -101,24 +104,39 @@ def cluster_file(args, profile, straggler, path):
     Path(path).write_text(text)
 
 
-def simulate(args, strategy, profile, straggler, seed, folder):
+def simulate(args, strategy, profile, straggler, seed, rate, folder):
     path = f"{folder}.toml"
     cluster_file(args, profile, straggler, path)
-    done = sh(args.evener, "simulate", path, *options_of(args, strategy, seed), "--quiet", "-o", folder, check=False)
+    done = sh(args.evener, "simulate", path, *options_of(args, strategy, seed, rate), "--quiet", "-o", folder, check=False)
     if done.returncode != 0:
         sys.exit(done.stderr)
     return curve_of(folder)
 
 
-def time_to(curve, target):
-    return next((seconds for seconds, quality in curve if quality >= target), float("inf"))
+def best_rate(args, strategy, profile, straggler, folder):
+    """By the simulation; of one only there is nothing to find out."""
+    rates = args.rates.split(",")
+
+    def quality(rate):
+        return simulate(args, strategy, profile, straggler, 1, rate, f"{folder}-{rate}")[0][-1][1]
+
+    return rates[0] if len(rates) == 1 else max(rates, key=quality)
 
 
-def text_of(values):
-    middle = statistics.median(values)
-    if middle == float("inf"):
-        return "never"
-    return f"{middle:.2f}" + (f" ({min(values):.2f}-{max(values):.2f})" if len(values) > 1 else "")
+def time_to(curves, target):
+    """Where the mean of these curves crosses the target."""
+    before = (0, 0)
+    for points in zip(*curves):
+        seconds, quality = (statistics.mean(values) for values in zip(*points))
+        if quality >= target:
+            return seconds - (seconds - before[0]) * (quality - target) / (quality - before[1])
+        before = (seconds, quality)
+    return float("inf")
+
+
+def text_of(middle, values):
+    text = ["never" if value == float("inf") else f"{value:.2f}" for value in (middle, min(values), max(values))]
+    return text[0] + (f" ({text[1]}-{text[2]})" if len(values) > 1 else "")
 
 
 def main():
@@ -129,6 +147,7 @@ def main():
     parser.add_argument("--profiles", default=",".join(PROFILES))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--rates", default="3", help="learning rates to choose from")
     parser.add_argument("--servers", type=int, default=0)
     parser.add_argument("--share", type=float, default=0.97, help="of the best P@1 of the slowest to get there: the target")
     parser.add_argument("--timeout", type=float, default=300, help="of one run")
@@ -141,29 +160,33 @@ def main():
     network = [option for option in args.options if not re.match(r"--(strategy|seed|epochs)", option)]
     args.messages = messages_a_core(args)
     profile = json.loads(sh(args.evener, "profile", "cpu:1", args.data, "--json", *network).stdout)["device"]
-    print(f"| wires | straggler | strategy | s an epoch | predicted | off by | s to the target | final P@1 | waiting | staleness | MB |\n"
-          f"|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    print(f"| wires | straggler | strategy | s an epoch | predicted | off by | s to the target | final P@1 | waiting | staleness | MB | lr |\n"
+          f"|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in args.profiles.split(","):
-            real, virtual = {}, {}
+            real, virtual, rates = {}, {}, {}
+            for number, strategy in enumerate(args.strategies.split(",")):
+                rates[strategy] = best_rate(args, strategy, profile, PROFILES[name], f"{folder}/{name.replace('/', '-')}-{number}-rate")
             for seed in range(1, args.seeds + 1):
                 for number, strategy in enumerate(args.strategies.split(",")):
                     where = f"{folder}/{name.replace('/', '-')}-{number}-{seed}"
-                    real.setdefault(strategy, []).append(run(args, strategy, PROFILES[name], seed, where))
+                    real.setdefault(strategy, []).append(run(args, strategy, PROFILES[name], seed, rates[strategy], where))
                     virtual.setdefault(strategy, []).append(
-                        simulate(args, strategy, profile, PROFILES[name], seed, where + "-virtual"))
+                        simulate(args, strategy, profile, PROFILES[name], seed, rates[strategy], where + "-virtual"))
             target = args.share * min(max(q for curve, _ in runs for _, q in curve) for runs in real.values())
             for strategy, runs in real.items():
                 epochs = [curve[-1][0] / args.epochs for curve, _ in runs]
                 predicted = [curve[-1][0] / args.epochs for curve, _ in virtual[strategy]]
                 off = statistics.median(predicted) / statistics.median(epochs) - 1
                 nodes = runs[0][1].values()
-                print(f"| {args.mbit} Mbit | {name} | `{strategy}` | {text_of(epochs)} | {text_of(predicted)} | {100 * off:+.0f} % | "
-                      f"{text_of([time_to(curve, target) for curve, _ in runs])} | "
+                curves = [curve for curve, _ in runs]
+                print(f"| {args.mbit} Mbit | {name} | `{strategy}` | {text_of(statistics.median(epochs), epochs)} | "
+                      f"{text_of(statistics.median(predicted), predicted)} | {100 * off:+.0f} % | "
+                      f"{text_of(time_to(curves, target), [time_to([curve], target) for curve in curves])} | "
                       f"{100 * statistics.median(curve[-1][1] for curve, _ in runs):.1f} | "
                       f"{100 * statistics.mean(node['waiting_share'] for node in nodes):.0f} % | "
                       f"{max(node['mean_staleness'] for node in nodes):.1f} | "
-                      f"{sum(node['bytes'] for node in nodes) / 1e6:.0f} |", flush=True)
+                      f"{sum(node['bytes'] for node in nodes) / 1e6:.0f} | {rates[strategy]} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ struct Assign {
   double rate = 1;  // factor of the learning rate
   Work work = Work::local;
   std::size_t wanted = 0;  // rows that the device's memory does not hold; 0: it holds them
+  bool by_rows = false;    // the rate is of all these rows: fewer get as much less of it
 
   bool operator==(const Assign&) const = default;
 };

@@ -5,8 +5,8 @@
 namespace evener {
 
 ParameterServer::ParameterServer(const PolicyConfig& config)
-    : rows_(config.shared_batch()),
-      local_steps_(static_cast<int>(config.values.number("local-steps"))),
+    : pace_(config.shared_batch(), config.values.is("rows", "pace")),
+      local_steps_(static_cast<std::size_t>(config.values.number("local-steps"))),
       momentum_(config.values.number("server-momentum")) {
   const auto& texts = config.values.texts();
   if (texts.contains("share")) full_ = config.values.is("share", "full");
@@ -16,12 +16,14 @@ ParameterServer::ParameterServer(const PolicyConfig& config)
 Decisions ParameterServer::on(const Event& event) {
   decisions_.clear();
   std::visit(Cases{[&](const Joined& e) {
-                     join(e);
+                     nodes_.join(e.worker);
+                     pace_.join(e.worker, e.traits.most_rows);
                      if (running_) release(e.worker);
                    },
                    [&](const Lost& e) {
                      now_ = std::max(now_, e.now);
                      nodes_.leave(e.worker);
+                     pace_.leave(e.worker);
                      if (!running_) return;
                      missed(e.worker);
                      rows_are_back_ = true;
@@ -44,6 +46,8 @@ Decisions ParameterServer::on(const Event& event) {
                    },
                    [&](const Finished& e) {
                      now_ = std::max(now_, e.now);
+                     pace_.finished(e.worker, e.rows / local_steps_,
+                                    now_ - nodes_.at(e.worker).released);
                      nodes_.push(e.worker, now_);
                      pushed(e.worker);
                    },
@@ -81,12 +85,6 @@ std::vector<std::string> ParameterServer::standings() const {
   return states;
 }
 
-void ParameterServer::join(const Joined& event) {
-  nodes_.join(event.worker);
-  most_rows_.resize(static_cast<std::size_t>(nodes_.size()));
-  most_rows_[static_cast<std::size_t>(event.worker)] = event.traits.most_rows;
-}
-
 void ParameterServer::wake_dry() {
   rows_are_back_ = false;
   for (const int node : nodes_.present()) {
@@ -114,9 +112,9 @@ void ParameterServer::reject(int node) {
 
 void ParameterServer::release(int node) {
   nodes_.release(node, version_, now_);
-  const std::size_t most = most_rows_[static_cast<std::size_t>(node)];
-  const std::size_t rows = most > 0 ? std::min(rows_, most) : rows_;
-  decisions_.push_back(Assign{node, rows, local_steps_, 1, Work::pushed});
+  const std::size_t rows = pace_.rows(node);
+  decisions_.push_back(Assign{node, rows, static_cast<int>(local_steps_), pace_.rate(rows),
+                              Work::pushed, 0, pace_.follows()});
 }
 
 void ParameterServer::release_within(int node, double bound) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evener/policy/node_table.h"
+#include "evener/policy/pace.h"
 #include "evener/policy/policy.h"
 #include "evener/policy/strategy.h"
 
@@ -54,14 +55,12 @@ class ParameterServer : public Policy {
 
  private:
   void wake_dry();
-  void join(const Joined& event);
 
   NodeTable nodes_;
-  std::vector<std::size_t> most_rows_;  // of a node's batch, by its memory; 0: no limit
   Seconds now_ = 0;
   std::uint64_t version_ = 0;
-  std::size_t rows_;
-  int local_steps_;
+  Pace pace_;
+  std::size_t local_steps_;
   double momentum_;
   bool full_ = false, damps_ = false;  // of strategies that apply each push as it comes
   bool running_ = false;

@@ -25,9 +25,8 @@ Options applied_at_once() {
        word_option("staleness-lr", {"off", "on"}, "a late push counts for less: lambda of dasp")});
 }
 
-}  // namespace
-
-Options bsp_options() {
+/// What all of them have.
+Options common(const std::vector<std::string>& rows) {
   return {
       number_option("local-steps", "1", 1, 1e6, "k: steps of a node between pull and push"),
       number_option("server-momentum", "0", 0, 0.999,
@@ -35,7 +34,17 @@ Options bsp_options() {
       word_option("compress", {"none", "fp16", "top-k"},
                   "pushes: in half precision, or only their largest numbers; what is not sent is "
                   "added to the next"),
-      number_option("top-k", "0.01", 1e-6, 1, "share of a push's numbers that is sent")};
+      number_option("top-k", "0.01", 1e-6, 1, "share of a push's numbers that is sent"),
+      word_option(
+          "rows", rows,
+          "a node's part of a batch: as many as any other's, or so many that all nodes take "
+          "equally long (ours)")};
+}
+
+}  // namespace
+
+Options bsp_options() {
+  return common({"equal", "pace"});
 }
 
 Options asp_options() {
@@ -57,7 +66,7 @@ Options dssp_options() {
 
 Options dasp_options() {
   return with(
-      bsp_options(),
+      common({"pace", "equal"}),
       {number_option("beta", "0.75", 0, kUnbounded,
                      "a push waits for all others at most this share of a cycle, for fewer in "
                      "proportion less; inf: bsp, 0: asp (ours)"),

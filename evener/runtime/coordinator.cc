@@ -257,9 +257,12 @@ void Coordinator::assign(const Assign& decision) {
   task.worker = decision.worker;
   task.work = decision.work;
   for (int i = 0; i < decision.parts; ++i) {
-    const Step step = next_step(decision);
+    Step step = next_step(decision);
     const auto slice = cut(decision);
     if (!slice) break;
+    if (decision.by_rows && slice->nominal != decision.rows) {
+      step.learning_rate *= static_cast<float>(slice->nominal) / static_cast<float>(decision.rows);
+    }
     ++steps_assigned_;
     ++books_[static_cast<std::size_t>(decision.worker)].steps;
     task.parts.push_back({*slice, step});
