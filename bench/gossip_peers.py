@@ -12,16 +12,13 @@ seed. "on the wires" is what all interfaces say they have sent (needs root, ip a
 import argparse
 import json
 import os
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
-from hosts import Network, Quota, end_all
+from hosts import Network, Quota, end_all, parse
 
-EVENER = Path(__file__).resolve().parents[1] / "build/release/evener"
 PEERS = 4
 SHARE = 0.45  # of a core, for each peer
 STRATEGIES = "gossip,gossip:period=8,adaptive-gossip,adaptive-gossip:rows=changed"
@@ -78,7 +75,7 @@ def figures(results, wires):
     if len(results) == 1:
         nodes = results[0]["devices"]
         return (results[0]["seconds"], results[0]["metrics"]["p@1"], sum(node["bytes"] for node in nodes), wires,
-                sum(node.get("pushes", node.get("exchanges", 0)) for node in nodes))
+                sum(node["updates"] for node in nodes))
     own = [next(device for device in result["devices"] if device["bytes"] > 0) for result in results]
     # Every byte is sent by one and received by another; an exchange is two peers'.
     return (max(result["seconds"] for result in results), results[0]["metrics"]["p@1"], sum(peer["bytes"] for peer in own) / 2, wires,
@@ -93,20 +90,13 @@ def spread(values, scale=1, digits=1):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data")
     parser.add_argument("--mbit", type=int, default=100)
     parser.add_argument("--strategies", default=STRATEGIES)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--rates", default="0.02", help="learning rates to choose from")
     parser.add_argument("--straggler", type=float, default=1)
-    parser.add_argument("--timeout", type=float, default=300, help="of one run")
-    parser.add_argument("--evener", type=Path, default=EVENER)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that networks and quotas are removed
-    own, _, given = " ".join(sys.argv[1:]).partition(" -- ")
-    args = parser.parse_args(own.split())
-    args.options = given.split()
-    args.data = str(Path(args.data).resolve())
+    args = parse(parser)
     found, rates = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1, args.seeds + 1):

@@ -3,11 +3,27 @@ ip, tc and cgroup v1."""
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+EVENER = Path(__file__).resolve().parents[1] / "build/release/evener"
+
 CPU = Path("/sys/fs/cgroup/cpu")
 PERIOD = 20_000  # of a quota, microseconds
+
+
+def parse(parser):
+    """The arguments of a bench on such hosts; what follows `--` is `options`, for the command."""
+    parser.add_argument("data")
+    parser.add_argument("--timeout", type=float, default=300, help="of one run")
+    parser.add_argument("--evener", type=Path, default=EVENER)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that networks and quotas are removed
+    own, _, given = " ".join(sys.argv[1:]).partition(" -- ")
+    args = parser.parse_args(own.split())
+    args.options = given.split()
+    args.data = str(Path(args.data).resolve())
+    return args
 
 
 def sh(*words, check=True):

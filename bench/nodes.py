@@ -16,16 +16,14 @@ import argparse
 import json
 import os
 import re
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from hosts import Network, Quota, end_all, sh
+from hosts import Network, Quota, end_all, parse, sh
 
-EVENER = Path(__file__).resolve().parents[1] / "build/release/evener"
 WORKERS = 4
 SHARE = 0.4  # of a core, for a worker that is no straggler, and for the coordinator
 PROFILES = {"equal": 1, "1/2": 0.5, "1/4": 0.25, "1/8": 0.125}
@@ -141,7 +139,6 @@ def text_of(middle, values):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data")
     parser.add_argument("--mbit", type=int, default=1000)
     parser.add_argument("--strategies", default="bsp,asp,ssp,dssp,dasp")
     parser.add_argument("--profiles", default=",".join(PROFILES))
@@ -150,13 +147,7 @@ def main():
     parser.add_argument("--rates", default="3", help="learning rates to choose from")
     parser.add_argument("--servers", type=int, default=0)
     parser.add_argument("--share", type=float, default=0.97, help="of the best P@1 of the slowest to get there: the target")
-    parser.add_argument("--timeout", type=float, default=300, help="of one run")
-    parser.add_argument("--evener", type=Path, default=EVENER)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that networks and quotas are removed
-    own, _, given = " ".join(sys.argv[1:]).partition(" -- ")
-    args = parser.parse_args(own.split())
-    args.options = given.split()
-    args.data = str(Path(args.data).resolve())
+    args = parse(parser)
     network = [option for option in args.options if not re.match(r"--(strategy|seed|epochs)", option)]
     args.messages = messages_a_core(args)
     profile = json.loads(sh(args.evener, "profile", "cpu:1", args.data, "--json", *network).stdout)["device"]
