@@ -121,7 +121,7 @@ class GossipPeerTest : public testing::Test {
 };
 
 TEST_F(GossipPeerTest, AllTrainAndEndWithTheSameModel) {
-  for (const char* strategy : {"gossip", "adaptive-gossip:warmup=5:k-max=10", "gossip:overlap=off",
+  for (const char* strategy : {"gossip", "adaptive-gossip:warmup=5:k-max=10", "gossip:overlap=0",
                                "gossip:merge=pushsum", "gossip:rows=changed:peer-choice=ring",
                                "gossip:compress=fp16", "gossip:compress=top-k:top-k=0.1",
                                "adaptive-gossip:rows=changed:compress=fp16:warmup=5:k-max=10"}) {

@@ -372,12 +372,12 @@ class Town {
 TEST(Town, WhateverTravelsTheSumIsKeptOver1000Schedules) {
   const std::vector<std::string> strategies{
       "gossip",
-      "gossip:overlap=off",
+      "gossip:overlap=0",
       "gossip:rows=changed",
       "gossip:rows=changed:eps-rows=0.2:peer-choice=ring",
       "gossip:compress=fp16",
       "gossip:compress=top-k:top-k=0.05",
-      "gossip:rows=changed:compress=fp16:overlap=off",
+      "gossip:rows=changed:compress=fp16:overlap=0",
       "gossip:rows=changed:compress=top-k:top-k=0.2",
       "gossip:merge=pushsum",
       "gossip:merge=pushsum:compress=fp16",
