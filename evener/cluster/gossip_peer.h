@@ -50,7 +50,9 @@ struct GossipPeerOptions {
 struct GossipWork {
   Network network;
   DataPrint data;
-  std::map<std::string, std::string> options;  // for people: what must be the same, by name
+  std::map<std::string, std::string> options;  // what must be the same, by name
+  // Beside them, for one who joins and is told what is trained: where the data is, how it is read.
+  std::map<std::string, std::string> data_options;
   std::vector<std::uint32_t> rows;  // of the data; every peer trains on each n-th of an epoch
   std::size_t batch = 32;           // rows of a step
   double epochs = 1;                // of all rows, by all peers together

@@ -71,10 +71,14 @@ GossipWork work_of(const TrainOptions& options, const TrainingData& data, const 
   config.batch_per_device = options.batch_size_per_device;
   work.batch = config.shared_batch();
   // Devices, evaluations and checkpoints are each peer's own.
+  const TrainOptions elsewhere = with_absolute_paths(options);
+  const auto own = {"cache", "cache-dir", "read-threads"};
   for (const auto& info : train_option_table()) {
     const bool shared =
         info.group == "Network" || info.group == "Optimizer" || info.group == "Training";
     if (shared && info.of_run) work.options[info.name] = info.get(options);
+    const bool is_own = std::find(own.begin(), own.end(), info.name) != own.end();
+    if (info.group == "Data" && !is_own) work.data_options[info.name] = info.get(elsewhere);
   }
   work.options["strategy"] = parse_strategy(strategy_of(options)).text();
   work.epochs = static_cast<double>(options.epochs);
@@ -101,12 +105,16 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   NodeSurroundings surroundings;
   surroundings.devices = options.devices == "auto" ? "cpu" : options.devices;
   surroundings.strategy = context.device_strategy;
-  surroundings.strategy_option = "--device-strategy";
+  surroundings.strategy_option = context.device_strategy_option;
   surroundings.memory_limit = options.memory_limit;
   surroundings.opening = context.devices;
   surroundings.opening.say = [&](const std::string& line) { reporter.say(line); };
   check_devices(surroundings);
   const TrainingData data = open_training_data(options, context.cache_directory, warn);
+  if (context.data_print && *context.data_print != print_of(data)) {
+    throw UsageError(
+        fmt::format("{}: this is not the data that the other peers have", options.data));
+  }
   std::optional<Checkpoint> start;
   if (resumes) {
     start = resumed_start(options, reporter);

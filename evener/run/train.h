@@ -34,7 +34,10 @@ struct RunContext {
   std::shared_ptr<Nodes> nodes;
   /// Set: this process is one of these gossiping peers.
   std::optional<GossipPeerOptions> peers;
+  /// Of a peer that was told what is trained: what its data must be.
+  std::optional<DataPrint> data_print;
   std::string device_strategy;  // of such a peer's several devices; empty: as --strategy auto
+  std::string device_strategy_option = "--device-strategy";  // where the user names it
   /// Of peers. False: another one keeps the run directory.
   bool keeps_run = true;
 };
