@@ -34,6 +34,11 @@ int mean_of_finals(const std::vector<Other>& others, std::span<float> mean) {
   return models;
 }
 
+std::uint64_t own_steps_before(const GossipPeerOptions& options, const GossipWork& work) {
+  const auto self = static_cast<std::size_t>(options.self);
+  return self < work.steps.size() ? work.steps[self] : 0;
+}
+
 class GossipPeer {
  public:
   GossipPeer(const GossipPeerOptions& options, const GossipWork& work, PeerReplica& replica)
@@ -42,16 +47,19 @@ class GossipPeer {
         replica_(replica),
         node_(options.self, options.rule, work.seed),
         map_(work.network),
-        rows_(work, static_cast<std::size_t>(options.self), options.addresses.size()),
+        own_steps_(own_steps_before(options, work)),
+        rows_(work, static_cast<std::size_t>(options.self), options.addresses.size(), own_steps_),
         circle_(options, work, map_, result_.steps,
                 {[this](int peer) { node_.meet(peer); }, [this](int peer) { node_.part(peer); },
                  [this](PeerMail& mail, Other& other) { take_letter(mail, other); }}) {
-    result_.steps.assign(options.addresses.size(), steps_before(work, options.addresses.size()));
+    result_.steps = work.steps;
+    result_.steps.resize(options.addresses.size());
     before_ = total_steps();
   }
 
   GossipResult run() {
     replica_.start_from(work_.start);
+    if (work_.memory) replica_.remember(*work_.memory);
     gather();
     if (total_steps() > before_ + kLate * static_cast<std::uint64_t>(circle_.count())) {
       fetch_model();
@@ -79,10 +87,7 @@ class GossipPeer {
   std::uint64_t total_steps() const {
     return std::accumulate(result_.steps.begin(), result_.steps.end(), std::uint64_t{0});
   }
-  double epochs_done() const {
-    return static_cast<double>(total_steps() * work_.batch) /
-           static_cast<double>(work_.rows.size());
-  }
+  double epochs_done() const { return evener::epochs_done(work_, result_.steps); }
   bool is_over() {
     if (result_.signal == 0) result_.signal = signal();
     return result_.signal != 0 || epochs_done() >= work_.epochs;
@@ -128,11 +133,11 @@ class GossipPeer {
     std::uint64_t& steps = result_.steps[static_cast<std::size_t>(options_.self)];
     task.parts.push_back({{rows, rows.size(), 0}, {++own_steps_, learning_rate}});
     const double loss = replica_.train(task) / static_cast<double>(rows.size());
-    result_.training += now() - begin;
     if (!std::isfinite(loss)) throw Error("the loss is not finite: try a lower --learning-rate");
     ++steps;
     constexpr double kNewest = 0.05;
-    result_.loss = own_steps_ == 1 ? loss : std::lerp(result_.loss, loss, kNewest);
+    result_.loss = result_.training == 0 ? loss : std::lerp(result_.loss, loss, kNewest);
+    result_.training += now() - begin;
     node_.step(replica_.change());
     if (options_.progress) options_.progress(epochs_done(), result_);
     circle_.was_busy(now() - begin);
@@ -272,12 +277,17 @@ class GossipPeer {
   Seconds offered_at_ = 0;
   Parcel offered_;
   bool closing_ = false;
-  std::uint64_t own_steps_ = 0, before_ = 0;  // its own; of all, before a resumption
+  std::uint64_t own_steps_, before_ = 0;  // its own; of all, before a resumption
   ShareOfRows rows_;
   PeerCircle circle_;  // last: its conversations use all of the above
 };
 
 }  // namespace
+
+double epochs_done(const GossipWork& work, const std::vector<std::uint64_t>& steps) {
+  const std::uint64_t all = std::accumulate(steps.begin(), steps.end(), std::uint64_t{0});
+  return static_cast<double>(all * work.batch) / static_cast<double>(work.rows.size());
+}
 
 GossipResult run_gossip_peer(const GossipPeerOptions& options, const GossipWork& work,
                              PeerReplica& replica) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,11 +57,16 @@ struct GossipWork {
   std::vector<std::uint32_t> rows;  // of the data; every peer trains on each n-th of an epoch
   std::size_t batch = 32;           // rows of a step
   double epochs = 1;                // of all rows, by all peers together
-  double done = 0;                  // of them, before: the run is resumed
+  // Of a run that is resumed: steps by each peer before, and what this one remembers; may be empty.
+  std::vector<std::uint64_t> steps;
+  std::shared_ptr<const PeerMemory> memory;
   Schedule schedule;
   std::uint64_t seed = 1;
   std::vector<float> start;  // parameters
 };
+
+/// Epochs of all rows that so many steps of each peer make.
+double epochs_done(const GossipWork& work, const std::vector<std::uint64_t>& steps);
 
 /// Error where nobody is there, or a peer's list or data is another.
 GossipResult run_gossip_peer(const GossipPeerOptions& options, const GossipWork& work,

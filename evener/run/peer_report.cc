@@ -18,7 +18,7 @@ PeerReport::PeerReport(const TrainOptions& options, const TrainingData& data,
       replica_(replica),
       reporter_(reporter),
       evaluates_(keeps_run && data.evaluation.has_value()),
-      epoch_(static_cast<std::uint64_t>(work.done)) {
+      epoch_(static_cast<std::uint64_t>(epochs_done(work, work.steps))) {
   state_.epochs = options.epochs;
 }
 

@@ -82,8 +82,7 @@ GossipWork work_of(const TrainOptions& options, const TrainingData& data, const 
   }
   work.options["strategy"] = parse_strategy(strategy_of(options)).text();
   work.epochs = static_cast<double>(options.epochs);
-  work.done = static_cast<double>(start.progress.epoch) +
-              static_cast<double>(start.progress.next_row) / static_cast<double>(work.rows.size());
+  work.steps = steps_in(start, work, peers);
   work.schedule = schedule_of(options);
   work.seed = options.seed;
   const FloatBuffer& parameters = start.model.parameters;
@@ -140,19 +139,23 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
 
   const auto rank = static_cast<std::size_t>(peers.self);
   const Training training = training_of_worker(training_of(options), rank);
-  const GossipWork work = work_of(options, data, *start, peers.addresses.size());
+  GossipWork work = work_of(options, data, *start, peers.addresses.size());
+  if (resumes) work.memory = memory_in(*start, peers.self);
   NodeDevices devices =
       open_node(surroundings, work.batch, start->model.network, training, data.train);
   PeerReplica replica(std::move(devices.replica), start->model.network, data.train,
                       peer_options(strategy));
   peers.interrupted = context.interrupted;
   peers.say = [&](const std::string& line) { reporter.say(line); };
-  PeerCheckpoints checkpoints(options, work, *start, directory ? &*directory : nullptr);
+  PeerCheckpoints checkpoints(options, work, peers.self, *start, directory ? &*directory : nullptr);
   PeerReport report(options, data, work, replica, reporter, directory.has_value());
   peers.progress = [&](double epochs, const GossipResult& so_far) {
     report.step(epochs, so_far);
     if (!checkpoints.due(epochs)) return;
-    replica.look([&](std::span<const float> model) { checkpoints.save(model, epochs); });
+    PeerMemory memory = replica.memory();
+    replica.look([&](std::span<const float> model) {
+      checkpoints.save(model, std::move(memory), so_far.steps);
+    });
   };
   reporter.say(fmt::format(
       "peer {} of {} by {} on {} ({}, {}, {})", peers.self, peers.addresses.size(), strategy.text(),
@@ -169,15 +172,20 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   result.strategy = strategy.text();
   const std::uint64_t total =
       std::accumulate(gossip.steps.begin(), gossip.steps.end(), std::uint64_t{0});
-  const double epochs = gossip.signal == 0 ? work.epochs
-                                           : static_cast<double>(total * work.batch) /
-                                                 static_cast<double>(work.rows.size());
-  result.progress.epoch = static_cast<std::uint64_t>(epochs);
+  result.progress.epoch = gossip.signal == 0
+                              ? options.epochs
+                              : static_cast<std::uint64_t>(epochs_done(work, gossip.steps));
   result.progress.seconds = seconds_before + report.seconds();
   result.progress.step = total;
   result.samples_per_second = report.samples_per_second();
   replica.device().load(0, gossip.model.span());
-  checkpoints.save(std::as_const(gossip.model).span(), epochs);
+  PeerMemory memory = replica.memory();
+  if (gossip.signal == 0) {  // all have the same model now
+    memory.reference = {};
+    memory.behind = 0;
+    memory.weight = 1;
+  }
+  checkpoints.save(std::as_const(gossip.model).span(), std::move(memory), gossip.steps);
   start->model.parameters = std::move(gossip.model);
   if (directory) save_model(start->model, directory->last_model());
   if (gossip.signal == 0) result.metrics = report.finish(gossip);

@@ -30,6 +30,15 @@ struct PeerOptions {
 };
 PeerOptions peer_options(const StrategyChoice& strategy);
 
+/// What a peer remembers beside its model.
+struct PeerMemory {
+  std::vector<FloatBuffer> optimizer;  // its vectors
+  FloatBuffer reference;  // the model as others know it: what has not travelled yet is owed; may be
+                          // empty
+  double behind = 0;      // squared distance from it after the last exchange
+  double weight = 1;      // of push-sum
+};
+
 /// All calls but train() while no step is under way. DeviceError as the device's.
 class PeerReplica {
  public:
@@ -52,6 +61,10 @@ class PeerReplica {
 
   /// All of it.
   Parcel whole();
+
+  PeerMemory memory();
+  /// After start_from. Of a memory without a reference all that it starts from has travelled.
+  void remember(const PeerMemory& memory);
 
   /// Calls read(model).
   template <class F>
@@ -81,6 +94,7 @@ class PeerReplica {
   void move(const Parcel& offer, const std::vector<float>& to, const std::vector<float>& from,
             float share);
   void follow(const Parcel& offer);
+  void measure_from(std::span<const float> reference);
 
   std::unique_ptr<Replica> replica_;
   bool sparse_;

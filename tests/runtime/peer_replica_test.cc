@@ -223,6 +223,34 @@ TEST(PeerReplica, WhatIsNotPickedIsPickedLater) {
   }
 }
 
+TEST(PeerReplica, WhatItRemembersIsWhatItOwes) {
+  for (const char* strategy :
+       {"gossip:compress=top-k:top-k=0.05", "gossip:rows=changed:eps-rows=0.02",
+        "adaptive-gossip:rows=changed:eps-rows=0.3", "gossip:merge=pushsum"}) {
+    Replicas before(2, strategy);
+    before.train(0, rows_to_learn(before.data(), 4), 0.3F);
+    before.exchange(0, 1);
+    before.train(0, rows_to_learn(before.data(), 8), 0.3F);
+    Replicas after(2, strategy);
+    after[0].start_from(before.model(0));
+    after[1].start_from(before.model(0));
+    after[0].remember(before[0].memory());
+    EXPECT_EQ(after[0].weight(), before[0].weight()) << strategy;
+    for (Replicas* replicas : {&before, &after}) {
+      replicas->train(0, rows_to_learn(before.data(), 2), 0.1F);
+    }
+    EXPECT_NEAR(after[0].change(), before[0].change(), 1e-6 * before[0].change()) << strategy;
+    const Parcel offer = before[0].offer(), same = after[0].offer(), anew = after[1].offer();
+    EXPECT_EQ(same.rows, offer.rows) << strategy;
+    EXPECT_EQ(same.labels, offer.labels) << strategy;
+    EXPECT_EQ(same.picked, offer.picked) << strategy;
+    EXPECT_EQ(same.values, offer.values) << strategy;
+    EXPECT_NE(anew.values.size() + static_cast<std::size_t>(4 * anew.weight),
+              offer.values.size() + static_cast<std::size_t>(4 * offer.weight))
+        << strategy << ": it would have shown";
+  }
+}
+
 TEST(PeerReplica, PushSumGivesAwayTheWholeModel) {
   for (const char* strategy :
        {"gossip:merge=pushsum:rows=changed", "gossip:merge=pushsum:compress=top-k"}) {
