@@ -154,14 +154,14 @@ class GossipPeer {
                          Other& other = at(a.to);
                          if (!a.again) {
                            other.answered = replica_.answer(other.offer);
-                           ++result_.exchanges;
+                           count_exchange();
                          }
                          send(a.to, Wire::REPLY, a.sequence, other.answered);
                        },
                        [&](const NodeDeclines& a) { send(a.to, Wire::DECLINE, a.sequence, {}); },
                        [&](const NodeSettles& a) {
                          replica_.settle(offered_, at(a.from).reply);
-                         ++result_.exchanges;
+                         count_exchange();
                        }},
                  action);
     }
@@ -169,6 +169,14 @@ class GossipPeer {
     if (again && now() - offered_at_ > kRemind + PeerCircle::allowance(at(again->to))) {
       offered_at_ = now();
       send(again->to, Wire::OFFER, again->sequence, offered_);
+    }
+  }
+
+  void count_exchange() {
+    ++result_.exchanges;
+    if (const auto apart = replica_.apart()) {
+      ++result_.met;
+      result_.apart += *apart * *apart;
     }
   }
 
@@ -259,7 +267,8 @@ class GossipPeer {
     at(options_.self).final_model = mine;
     result_.models = mean_of_finals(circle_.others(), result_.model.span());
     // What was sent last arrives before the connections go.
-    for (const Seconds since = now(); now() - since < kLinger;) hear(kBeat / 5);
+    const bool alone = circle_.greeted() == 0;
+    for (const Seconds since = now(); !alone && now() - since < kLinger;) hear(kBeat / 5);
   }
   /// Once over each connection.
   void tell_final(const Parcel& mine) {

@@ -25,9 +25,13 @@ struct GossipResult {
   std::vector<std::uint64_t> steps;  // by each peer, as far as is known here
   std::uint64_t exchanges = 0, declined = 0, refused = 0;
   std::uint64_t sent = 0, received = 0;  // bytes of models
-  double loss = 0;                       // mean over the last steps here
-  Seconds training = 0;                  // time that steps took here
-  int models = 1;                        // in the mean
+  // Exchanges in which both models were seen here, and the sum of the squares of how far apart they
+  // were (runtime/replica_distance.h).
+  std::uint64_t met = 0;
+  double apart = 0;
+  double loss = 0;       // mean over the last steps here
+  Seconds training = 0;  // time that steps took here
+  int models = 1;        // in the mean
   int signal = 0;
 };
 

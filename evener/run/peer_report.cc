@@ -7,6 +7,7 @@
 
 #include "evener/run/epoch_line.h"
 #include "evener/run/evaluate.h"
+#include "evener/runtime/replica_distance.h"
 
 namespace evener {
 
@@ -50,14 +51,14 @@ Metrics PeerReport::end_epoch(std::uint64_t epoch, const GossipResult& so_far) {
   const auto count = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
   const std::uint64_t steps =
       std::accumulate(so_far.steps.begin(), so_far.steps.end(), std::uint64_t{0});
-  reporter_.record({"epoch",
-                    steps,
-                    clock_.elapsed(),
-                    {{"epoch", count(epoch)},
-                     {"train_loss", so_far.loss},
-                     {"samples_per_second", state_.samples_per_second},
-                     {"bytes", count(so_far.sent + so_far.received)},
-                     {"exchanges", count(so_far.exchanges)}}});
+  std::vector<Field> whole{{"epoch", count(epoch)},
+                           {"train_loss", so_far.loss},
+                           {"samples_per_second", state_.samples_per_second},
+                           {"bytes", count(so_far.sent + so_far.received)},
+                           {"exchanges", count(so_far.exchanges)}};
+  measure_distance(so_far);
+  if (distance_) whole.emplace_back("replica_distance", *distance_);
+  reporter_.record({"epoch", steps, clock_.elapsed(), std::move(whole)});
   EpochLine line{epoch, options_.epochs, so_far.loss};
   line.has_test = !options_.test.empty();
   line.samples_per_second = state_.samples_per_second;
@@ -77,6 +78,14 @@ Metrics PeerReport::end_epoch(std::uint64_t epoch, const GossipResult& so_far) {
   reporter_.say(text_of(line));
   reporter_.flush();
   return metrics;
+}
+
+/// Of the exchanges since the last time; where there was none it is what it was.
+void PeerReport::measure_distance(const GossipResult& so_far) {
+  const std::uint64_t met = so_far.met - std::exchange(met_, so_far.met);
+  const double apart = so_far.apart - std::exchange(apart_, so_far.apart);
+  if (met == 0) return;
+  distance_ = distance_by_pairs(apart / static_cast<double>(met), so_far.steps.size());
 }
 
 Metrics PeerReport::evaluated() const {

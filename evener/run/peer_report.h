@@ -2,6 +2,8 @@
 // good its own model is.
 #pragma once
 
+#include <optional>
+
 #include "evener/cluster/gossip_peer.h"
 #include "evener/core/time.h"
 #include "evener/run/data.h"
@@ -23,10 +25,13 @@ class PeerReport {
   Metrics finish(const GossipResult& result);
   double samples_per_second() const { return state_.samples_per_second; }
   Seconds seconds() const { return clock_.elapsed(); }
+  /// Between the peers' models, when it was told last; nothing: it has met none.
+  std::optional<double> distance() const { return distance_; }
 
  private:
   Metrics end_epoch(std::uint64_t epoch, const GossipResult& so_far);
   Metrics evaluated() const;
+  void measure_distance(const GossipResult& so_far);
 
   const TrainOptions& options_;
   const TrainingData& data_;
@@ -39,6 +44,9 @@ class PeerReport {
   double first_epochs_ = -1;
   Seconds first_ = 0;
   Seconds evaluating_ = 0;
+  std::optional<double> distance_;
+  std::uint64_t met_ = 0;  // when it was told last, and the squares
+  double apart_ = 0;
   Stopwatch clock_;
 };
 

@@ -190,6 +190,7 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   if (directory) save_model(start->model, directory->last_model());
   if (gossip.signal == 0) result.metrics = report.finish(gossip);
   result.metrics_epoch = options.epochs;
+  result.replica_distance = report.distance();
   result.notes.push_back(fmt::format(
       "{} exchanges, {} offers declined, {} refused; {:.1f} MB of models sent, {:.1f} MB received; "
       "the mean of {}",

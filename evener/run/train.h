@@ -71,6 +71,9 @@ struct TrainResult {
   std::string best_by;              // the metric that decides; empty without evaluation
   bool virtual_time = false;        // all seconds are those of simulated devices
   std::string strategy;             // with the options that differ from its defaults
+  /// Between replicas at the end of the last epoch (runtime/replica_distance.h), where each worker
+  /// has one.
+  std::optional<double> replica_distance{};
   std::vector<WorkerResult> workers;
   std::vector<std::string> notes;  // what was measured and decided, devices that were lost
   bool was_complete = false;       // a finished run was resumed: nothing was done

@@ -304,6 +304,7 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   result.best_by = best_by_;
   result.strategy = engine().strategy().text();
   result.virtual_time = engine().is_virtual();
+  result.replica_distance = engine().distance();
   result.workers = worker_results(engine().timeline(), step_seconds_ - trial_seconds_);
   result.notes = notes_;
   write_trace();

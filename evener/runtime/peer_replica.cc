@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "evener/runtime/models.h"
+#include "evener/runtime/replica_distance.h"
 
 namespace evener {
 
@@ -70,6 +71,7 @@ Parcel PeerReplica::answer(const Parcel& offer) {
     const double sum = weight_ + offer.weight;
     with_own([&] {
       pack(offer, mine);
+      apart_ = pair_distance(offer.values, mine.values);
       move(offer, offer.values, mine.values, static_cast<float>(offer.weight / sum));
     });
     weight_ = sum;
@@ -79,6 +81,7 @@ Parcel PeerReplica::answer(const Parcel& offer) {
   with_own([&] {
     pack(offer, mine);
     round(mine);
+    apart_ = pair_distance(offer.values, mine.values);
     move(offer, offer.values, mine.values, 0.5F);
     follow(offer);
   });
@@ -87,7 +90,9 @@ Parcel PeerReplica::answer(const Parcel& offer) {
 
 void PeerReplica::settle(const Parcel& offered, const Parcel& reply) {
   change_ = 0;
+  apart_.reset();
   if (options_.push_sum) return;
+  apart_ = pair_distance(offered.values, reply.values);
   with_own([&] {
     move(offered, reply.values, offered.values, 0.5F);
     follow(offered);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -59,6 +60,10 @@ class PeerReplica {
   Parcel answer(const Parcel& offer);
   void settle(const Parcel& offered, const Parcel& reply);
 
+  /// How far both models were apart in the last answer() or settle() (replica_distance.h), by the
+  /// numbers that travelled; nothing where it has not seen the other's.
+  std::optional<double> apart() const { return apart_; }
+
   /// All of it.
   Parcel whole();
 
@@ -109,6 +114,7 @@ class PeerReplica {
   double behind_ = 0;        // squared distance from it after the last exchange
   double change_ = 0;
   double weight_ = 1;  // of push-sum
+  std::optional<double> apart_;
 };
 
 }  // namespace evener

@@ -62,7 +62,7 @@ class Peers(unittest.TestCase):
         self.assertEqual(self.model("run1"), self.model("again"))
 
     def test_one_that_is_stopped_is_not_waited_for(self):
-        peers = [self.start(rank, f"run{rank}", 300) for rank in range(self.COUNT)]
+        peers = [self.start(rank, f"run{rank}", 100) for rank in range(self.COUNT)]
         for peer in peers[:2]:
             peer.wait_for("peer 2 is there")
         time.sleep(0.5)
@@ -89,7 +89,11 @@ class Peers(unittest.TestCase):
         for peer in peers:
             self.assertEqual(peer.finish(), 0, peer.said())
             self.assertIn("the mean of 3 models", peer.said())
-            self.assertEqual(json.loads(peer.out)["epochs"], 30)
+            result = json.loads(peer.out)
+            self.assertEqual(result["epochs"], 30)
+            self.assertGreater(result["replica_distance"], 0)
+        told = [json.loads(line) for line in (self.path / "run0/metrics.jsonl").read_text().splitlines()]
+        self.assertTrue(any(record.get("replica_distance", 0) > 0 for record in told if record["kind"] == "epoch"))
         self.assertEqual(self.model("run0"), self.model("run1"))
         self.assertEqual(self.model("run0"), self.model("run2"))
 

@@ -14,6 +14,7 @@
 #include "evener/nn/initialise.h"
 #include "evener/policy/gossip_node.h"
 #include "evener/policy/policy.h"
+#include "evener/runtime/replica_distance.h"
 
 namespace evener {
 namespace {
@@ -180,6 +181,54 @@ TEST(PeerReplica, TheTwoMovesOfAnExchangeAreOppositeToTheBit) {
     EXPECT_EQ(replicas.model(0), new_one) << strategy;
     EXPECT_EQ(replicas.model(1), new_two) << strategy;
   }
+}
+
+TEST(PeerReplica, WhereTwoMeetTheyKnowHowFarTheyWereApart) {
+  Replicas replicas(2, "gossip");
+  EXPECT_FALSE(replicas[0].apart());
+  replicas.train(0, rows_to_learn(replicas.data(), 4), 0.3F);
+  std::vector<FloatBuffer> both;
+  for (int i = 0; i < 2; ++i) {
+    const auto model = replicas.model(i);
+    both.emplace_back(model.size());
+    std::copy(model.begin(), model.end(), both.back().data());
+  }
+  const double apart = replica_distance(both);
+  ASSERT_GT(apart, 1e-4);
+  replicas.exchange(0, 1);
+  ASSERT_TRUE(replicas[0].apart() && replicas[1].apart());
+  EXPECT_EQ(*replicas[0].apart(), *replicas[1].apart());
+  EXPECT_NEAR(distance_by_pairs(*replicas[0].apart() * *replicas[0].apart(), 2), apart,
+              1e-9 * apart);
+  replicas.exchange(0, 1);
+  EXPECT_LT(*replicas[0].apart(), 1e-6) << "they are the same now";
+  Replicas push(2, "gossip:merge=pushsum");
+  push.train(0, rows_to_learn(push.data(), 4), 0.3F);
+  push.exchange(0, 1);
+  EXPECT_FALSE(push[0].apart()) << "it has not seen the other's";
+  EXPECT_GT(*push[1].apart(), 1e-4);
+}
+
+TEST(ReplicaDistance, ByPairsIsThatOfAll) {
+  Random random(4);
+  std::vector<FloatBuffer> models;
+  for (int i = 0; i < 5; ++i) {
+    FloatBuffer& model = models.emplace_back(1000);
+    for (std::size_t j = 0; j < 1000; ++j) {
+      model[j] = std::sin(static_cast<float>(j)) + 0.01F * static_cast<float>(random.normal());
+    }
+  }
+  double squares = 0;
+  int pairs = 0;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    for (std::size_t j = i + 1; j < models.size(); ++j, ++pairs) {
+      const double apart =
+          pair_distance(std::as_const(models[i]).span(), std::as_const(models[j]).span());
+      squares += apart * apart;
+    }
+  }
+  const double all = replica_distance(models);
+  EXPECT_NEAR(distance_by_pairs(squares / pairs, models.size()), all, 1e-3 * all);
 }
 
 TEST(PeerReplica, HalfPrecisionTakesHalfTheBytes) {
