@@ -54,6 +54,10 @@ class GossipPeer {
                  [this](PeerMail& mail, Other& other) { take_letter(mail, other); }}) {
     result_.steps = work.steps;
     result_.steps.resize(options.addresses.size());
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < result_.steps.size(); ++i)
+      names.push_back(fmt::format("peer {}", i));
+    result_.timeline = Timeline(std::move(names));
     before_ = total_steps();
   }
 
@@ -130,6 +134,7 @@ class GossipPeer {
     const auto rows = rows_.next();
     const float learning_rate = learning_rate_at(work_.schedule, epochs_done());
     Task task;
+    task.worker = options_.self;
     std::uint64_t& steps = result_.steps[static_cast<std::size_t>(options_.self)];
     task.parts.push_back({{rows, rows.size(), 0}, {++own_steps_, learning_rate}});
     const double loss = replica_.train(task) / static_cast<double>(rows.size());
@@ -137,7 +142,9 @@ class GossipPeer {
     ++steps;
     constexpr double kNewest = 0.05;
     result_.loss = result_.training == 0 ? loss : std::lerp(result_.loss, loss, kNewest);
-    result_.training += now() - begin;
+    const Seconds end = now();
+    result_.training += end - begin;
+    result_.timeline.add_task(task, {begin, end - begin, 0, end, 0}, 0);
     node_.step(replica_.change());
     if (options_.progress) options_.progress(epochs_done(), result_);
     circle_.was_busy(now() - begin);
@@ -153,15 +160,13 @@ class GossipPeer {
                        [&](const NodeAnswers& a) {
                          Other& other = at(a.to);
                          if (!a.again) {
-                           other.answered = replica_.answer(other.offer);
-                           count_exchange();
+                           exchange([&] { other.answered = replica_.answer(other.offer); });
                          }
                          send(a.to, Wire::REPLY, a.sequence, other.answered);
                        },
                        [&](const NodeDeclines& a) { send(a.to, Wire::DECLINE, a.sequence, {}); },
                        [&](const NodeSettles& a) {
-                         replica_.settle(offered_, at(a.from).reply);
-                         count_exchange();
+                         exchange([&] { replica_.settle(offered_, at(a.from).reply); });
                        }},
                  action);
     }
@@ -172,7 +177,12 @@ class GossipPeer {
     }
   }
 
-  void count_exchange() {
+  template <class F>
+  void exchange(F work) {
+    const Seconds begin = now();
+    work();
+    result_.timeline.add_merge(begin, now());
+    result_.timeline.add_letter(options_.self, 0, true);
     ++result_.exchanges;
     if (const auto apart = replica_.apart()) {
       ++result_.met;
@@ -195,11 +205,13 @@ class GossipPeer {
     channel->send(message_of(head));
     for (auto& chunk : chunks_of(bytes, sequence)) channel->send(std::move(chunk));
     result_.sent += bytes->size();
+    result_.timeline.add_letter(options_.self, bytes->size(), false);
   }
 
   void take_letter(PeerMail& mail, Other& other) {
     const std::uint64_t sequence = mail.letter.sequence();
     result_.received += mail.parcel.bytes();
+    result_.timeline.add_letter(options_.self, mail.parcel.bytes(), false);
     if (mail.why.empty()) mail.why = why_useless(mail, map_, options_.rule.push_sum);
     if (!mail.why.empty()) {
       ++result_.refused;
@@ -226,6 +238,7 @@ class GossipPeer {
         return tell(Letter::Kind::reply);
       case Wire::DECLINE:
         ++result_.declined;
+        result_.timeline.add_reject(options_.self);
         return tell(Letter::Kind::decline);
       case Wire::ASK:
         return send(mail.from, Wire::MODEL, sequence, replica_.whole());
@@ -260,6 +273,9 @@ class GossipPeer {
       tell_final(mine);
       hear(kBeat / 5);
       result_.signal = signal();
+    }
+    for (int i = 0; i < circle_.count(); ++i) {
+      result_.lost.push_back(i != options_.self && !at(i).greeted && !at(i).final_model);
     }
     if (result_.signal != 0) {  // its own alone
       for (auto& other : circle_.others()) other.final_model.reset();

@@ -17,6 +17,7 @@
 #include "evener/nn/schedule.h"
 #include "evener/policy/gossip_node.h"
 #include "evener/runtime/peer_replica.h"
+#include "evener/runtime/timeline.h"
 
 namespace evener {
 
@@ -29,9 +30,11 @@ struct GossipResult {
   // were (runtime/replica_distance.h).
   std::uint64_t met = 0;
   double apart = 0;
-  double loss = 0;       // mean over the last steps here
-  Seconds training = 0;  // time that steps took here
-  int models = 1;        // in the mean
+  double loss = 0;         // mean over the last steps here
+  Seconds training = 0;    // time that steps took here
+  int models = 1;          // in the mean
+  std::vector<bool> lost;  // by peer: it was not there at the end
+  Timeline timeline{{}};   // of this peer's steps and exchanges
   int signal = 0;
 };
 

@@ -7,18 +7,22 @@
 
 #include "evener/run/epoch_line.h"
 #include "evener/run/evaluate.h"
+#include "evener/run/judge.h"
+#include "evener/run/trainer.h"
 #include "evener/runtime/replica_distance.h"
 
 namespace evener {
 
 PeerReport::PeerReport(const TrainOptions& options, const TrainingData& data,
                        const GossipWork& work, PeerReplica& replica, Reporter& reporter,
-                       bool keeps_run)
+                       Checkpoint& start, const RunDirectory* directory)
     : options_(options),
       data_(data),
       replica_(replica),
       reporter_(reporter),
-      evaluates_(keeps_run && data.evaluation.has_value()),
+      start_(start),
+      directory_(directory),
+      evaluates_(directory != nullptr && data.evaluation.has_value()),
       epoch_(static_cast<std::uint64_t>(epochs_done(work, work.steps))) {
   state_.epochs = options.epochs;
 }
@@ -66,6 +70,7 @@ Metrics PeerReport::end_epoch(std::uint64_t epoch, const GossipResult& so_far) {
   if (evaluates_ && (epoch % options_.eval_every == 0 || epoch == options_.epochs)) {
     const Stopwatch watch;
     metrics = evaluated();
+    keep_best(metrics, epoch);
     evaluating_ += watch.elapsed();
     state_.metrics = metrics_line(metrics);
     line.metrics = &metrics;
@@ -78,6 +83,15 @@ Metrics PeerReport::end_epoch(std::uint64_t epoch, const GossipResult& so_far) {
   reporter_.say(text_of(line));
   reporter_.flush();
   return metrics;
+}
+
+void PeerReport::keep_best(const Metrics& metrics, std::uint64_t epoch) {
+  const std::string by = deciding_metric(options_);
+  if (!is_best(start_.progress, by, metrics.at(by), epoch)) return;
+  replica_.look([&](std::span<const float> model) {
+    std::copy_n(model.data(), model.size(), start_.model.parameters.data());
+  });
+  save_model(start_.model, directory_->best_model());
 }
 
 /// Of the exchanges since the last time; where there was none it is what it was.

@@ -6,18 +6,21 @@
 
 #include "evener/cluster/gossip_peer.h"
 #include "evener/core/time.h"
+#include "evener/run/checkpoint.h"
 #include "evener/run/data.h"
 #include "evener/run/options.h"
 #include "evener/run/reporter.h"
+#include "evener/run/run_directory.h"
 
 namespace evener {
 
 class PeerReport {
  public:
-  /// All outlive it. Without `keeps_run` another peer's evaluations are shown, and there are none
-  /// here.
+  /// All outlive it. The best model so far is saved in the directory, and `start` knows of it;
+  /// without one another peer's evaluations are shown, and there are none here.
   PeerReport(const TrainOptions& options, const TrainingData& data, const GossipWork& work,
-             PeerReplica& replica, Reporter& reporter, bool keeps_run);
+             PeerReplica& replica, Reporter& reporter, Checkpoint& start,
+             const RunDirectory* directory);
 
   /// After each step.
   void step(double epochs, const GossipResult& so_far);
@@ -31,12 +34,15 @@ class PeerReport {
  private:
   Metrics end_epoch(std::uint64_t epoch, const GossipResult& so_far);
   Metrics evaluated() const;
+  void keep_best(const Metrics& metrics, std::uint64_t epoch);
   void measure_distance(const GossipResult& so_far);
 
   const TrainOptions& options_;
   const TrainingData& data_;
   PeerReplica& replica_;
   Reporter& reporter_;
+  Checkpoint& start_;
+  const RunDirectory* directory_;
   bool evaluates_;
   std::uint64_t epoch_;  // that was told of last
   ProgressState state_;

@@ -19,6 +19,7 @@
 #include "evener/run/resume.h"
 #include "evener/run/run_directory.h"
 #include "evener/run/start.h"
+#include "evener/run/trainer.h"
 
 namespace evener {
 
@@ -53,7 +54,32 @@ TrainResult complete_run(const TrainOptions& options, const Progress& progress) 
   result.ended = "epochs";
   result.progress = progress;
   result.strategy = options.strategy;
+  if (progress.best_epoch > 0) result.best_by = deciding_metric(options);
   return result;
+}
+
+/// What takes all peers to be of one mind, or the batches of one process.
+void refuse_what_peers_cannot(const TrainOptions& options) {
+  for (const auto& [name, given] : {std::pair{"--early-stop", options.early_stop != "none"},
+                                    {"--average", options.average > 0},
+                                    {"--balance nnz", options.balance != "rows"}}) {
+    if (given) throw UsageError(fmt::format("{}: not for gossiping peers", name));
+  }
+}
+
+/// What this one has seen of itself, and knows of the others.
+std::vector<WorkerResult> peers_in(const GossipResult& gossip, std::size_t batch, int rank,
+                                   Seconds seconds) {
+  std::vector<WorkerResult> workers = worker_results(gossip.timeline, seconds);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    WorkerResult& worker = workers[i];
+    worker.tasks = worker.updates = gossip.steps[i];
+    worker.rows = gossip.steps[i] * batch;
+    worker.batch = batch;
+    worker.lost = gossip.lost[i];
+    if (static_cast<int>(i) != rank) worker.staleness_counts = {};
+  }
+  return workers;
 }
 
 GossipWork work_of(const TrainOptions& options, const TrainingData& data, const Checkpoint& start,
@@ -100,6 +126,7 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   const bool resumes = !options.resume.empty();
   options.strategy = strategy_for_peers(options);
   check_options(options);
+  refuse_what_peers_cannot(options);
   if (!options.output.empty() && context.keeps_run) refuse_existing_run(options.output);
   NodeSurroundings surroundings;
   surroundings.devices = options.devices == "auto" ? "cpu" : options.devices;
@@ -148,7 +175,8 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   peers.interrupted = context.interrupted;
   peers.say = [&](const std::string& line) { reporter.say(line); };
   PeerCheckpoints checkpoints(options, work, peers.self, *start, directory ? &*directory : nullptr);
-  PeerReport report(options, data, work, replica, reporter, directory.has_value());
+  PeerReport report(options, data, work, replica, reporter, *start,
+                    directory ? &*directory : nullptr);
   peers.progress = [&](double epochs, const GossipResult& so_far) {
     report.step(epochs, so_far);
     if (!checkpoints.due(epochs)) return;
@@ -179,6 +207,7 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   result.progress.step = total;
   result.samples_per_second = report.samples_per_second();
   replica.device().load(0, gossip.model.span());
+  if (gossip.signal == 0) result.metrics = report.finish(gossip);
   PeerMemory memory = replica.memory();
   if (gossip.signal == 0) {  // all have the same model now
     memory.reference = {};
@@ -188,8 +217,11 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   checkpoints.save(std::as_const(gossip.model).span(), std::move(memory), gossip.steps);
   start->model.parameters = std::move(gossip.model);
   if (directory) save_model(start->model, directory->last_model());
-  if (gossip.signal == 0) result.metrics = report.finish(gossip);
   result.metrics_epoch = options.epochs;
+  const Progress& progress = start->progress;
+  result.progress.best_metric = progress.best_metric;
+  result.progress.best_epoch = progress.best_epoch;
+  if (progress.best_epoch > 0) result.best_by = deciding_metric(options);
   result.replica_distance = report.distance();
   result.notes.push_back(fmt::format(
       "{} exchanges, {} offers declined, {} refused; {:.1f} MB of models sent, {:.1f} MB received; "
@@ -198,19 +230,10 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
       static_cast<double>(gossip.received) / 1e6,
       counted(static_cast<std::uint64_t>(gossip.models), "model")));
   reporter.say(result.notes.back());
-  for (std::size_t i = 0; i < gossip.steps.size(); ++i) {
-    WorkerResult worker;
-    worker.name = fmt::format("peer {}", i);
-    worker.tasks = worker.updates = gossip.steps[i];
-    worker.rows = gossip.steps[i] * work.batch;
-    worker.batch = work.batch;
-    if (i == rank) {
-      worker.bytes = gossip.sent + gossip.received;
-      worker.rejected = gossip.declined;
-      worker.exchanges = gossip.exchanges;
-      worker.compute = gossip.training / std::max(report.seconds(), 1e-9);
-    }
-    result.workers.push_back(worker);
+  result.workers = peers_in(gossip, work.batch, peers.self, report.seconds());
+  if (directory) {
+    const std::string trace = gossip.timeline.trace_json();
+    write_atomically(directory->trace(), std::as_bytes(std::span(trace)));
   }
   auto fields = metric_fields(result.metrics);
   fields.insert(fields.begin(), {"ended", result.ended});

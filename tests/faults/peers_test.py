@@ -67,8 +67,14 @@ class Peers(unittest.TestCase):
             peer.wait_for("peer 2 is there")
         time.sleep(0.5)
         peers[2].send(signal.SIGSTOP)
-        for peer in peers[:2]:
+        for rank, peer in enumerate(peers[:2]):
             self.assertEqual(peer.finish(), 0, peer.said())
+            result = json.loads(peer.out)
+            self.assertEqual([device["lost"] for device in result["devices"]], [False, False, True])
+            self.assertGreater(result["best"]["value"], 0)
+            self.assertTrue((self.path / f"run{rank}/best.safetensors").exists())
+            trace = json.loads((self.path / f"run{rank}/trace.json").read_text())
+            self.assertTrue(any(event["name"] == "step" and event["tid"] == rank + 1 for event in trace["traceEvents"]))
         self.assertEqual(self.model("run0"), self.model("run1"))
         peers[2].send(signal.SIGKILL)
 

@@ -62,6 +62,39 @@ TEST_F(PeerResume, WithoutTheOptimizersStateItWouldBeAnotherModel) {
   }
 }
 
+TEST_F(PeerResume, TheBestModelSoFarIsKeptAndSoIsATrace) {
+  options_.test = folder_ / "test.txt";
+  options_.epochs = 6;
+  const TrainResult whole = run("whole");
+  ASSERT_GT(whole.progress.best_epoch, 0U);
+  EXPECT_EQ(whole.best_by, "p@1");
+  EXPECT_GE(whole.progress.best_metric, whole.metrics.at("p@1"));
+  const Model best = load_model(folder_ / "whole/best.safetensors");
+  EXPECT_GT(best.parameters.size(), 0U);
+  if (whole.progress.best_epoch == whole.progress.epoch) {
+    EXPECT_EQ(model("whole", "best"), model("whole", "last"));
+  }
+  EXPECT_NE(contents_of(folder_ / "whole/trace.json").find("\"step\""), std::string::npos);
+  ASSERT_EQ(whole.workers.size(), 1U);
+  EXPECT_FALSE(whole.workers[0].lost);
+  EXPECT_EQ(whole.workers[0].updates, whole.progress.step);
+  // What was best before is not forgotten when the run goes on.
+  interrupt("cut", 30);
+  const TrainResult result = resume("cut");
+  EXPECT_EQ(result.progress.best_metric, whole.progress.best_metric);
+  EXPECT_EQ(result.progress.best_epoch, whole.progress.best_epoch);
+  EXPECT_EQ(model("cut", "best"), model("whole", "best"));
+}
+
+TEST_F(PeerResume, WhatPeersCannotDoIsRefused) {
+  options_.test = folder_ / "test.txt";
+  options_.early_stop = "p@1";
+  EXPECT_THROW(run("stops"), UsageError);
+  options_.early_stop = "none";
+  options_.average = 1;
+  EXPECT_THROW(run("averages"), UsageError);
+}
+
 TEST_F(PeerResume, ARunThatIsDoneMayGoOnForMoreEpochs) {
   run("more");
   options_.epochs = 5;
