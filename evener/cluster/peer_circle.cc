@@ -155,6 +155,10 @@ void PeerCircle::tell_job(const PeerMail& mail) {
   wire::Head head;
   if (const std::string why = why_no_place(mail.enquiry); !why.empty()) {
     head.mutable_refusal()->set_why(why);
+  } else if (mail.from == options_.self || (at(mail.from).greeted && !at(mail.from).broken)) {
+    head.mutable_refusal()->set_why(
+        fmt::format("the place of peer {} is taken: give another --rank", mail.from));
+    head.mutable_refusal()->set_later(true);  // if it has just died
   } else {
     Job job{work_.options, work_.data, work_.batch};
     job.options.insert(work_.data_options.begin(), work_.data_options.end());
@@ -168,11 +172,7 @@ std::string PeerCircle::why_no_place(const wire::Enquiry& enquiry) const {
   if (enquiry.token() != options_.token) return "it does not know the token";
   if (enquiry.peers() != others_.size()) return "its list of --peers is another";
   if (enquiry.rank() >= others_.size()) return fmt::format("there is no peer {}", enquiry.rank());
-  const Other& place = others_[enquiry.rank()];
-  const bool taken =
-      static_cast<int>(enquiry.rank()) == options_.self || (place.greeted && !place.broken);
-  return taken ? fmt::format("the place of peer {} is taken: give another --rank", enquiry.rank())
-               : "";
+  return "";
 }
 
 }  // namespace evener

@@ -13,6 +13,9 @@ namespace evener {
 
 namespace {
 
+// By then it is known of each whether it is there, also of one that has just died.
+constexpr Seconds kSoon = 2;
+
 struct Asked {
   std::shared_ptr<Channel> channel;  // null: to be asked, or once more
   Seconds retry_at = 0;
@@ -50,13 +53,19 @@ Job ask_peers(const GossipPeerOptions& options) {
       asked[static_cast<std::size_t>(mail->from)].channel.reset();
       if (mail->from == options.self) continue;
       why = fmt::format("peer {}: {}", mail->from, with_hint(*end));
-      constexpr Seconds kSoon = 2;  // it is no news that some of them are not there
       if (clock.elapsed() > kSoon && !std::exchange(told, true)) {
         options.say(why + "; asking all of --peers again and again");
       }
       continue;
     }
     const wire::Head head = head_of(mail->message());
+    if (head.has_refusal() && head.refusal().later() && clock.elapsed() < kSoon) {
+      Asked& once_more = asked[static_cast<std::size_t>(mail->from)];
+      why = fmt::format("peer {}: {}", mail->from, head.refusal().why());
+      once_more.channel.reset();
+      once_more.retry_at = clock.elapsed() + kPause;
+      continue;
+    }
     if (head.has_refusal()) {
       throw Error(fmt::format("peer {} refuses this one: {}", mail->from, head.refusal().why()));
     }

@@ -124,6 +124,7 @@ class Peers(unittest.TestCase):
         peers = [self.start(rank, f"run{rank}", 200) for rank in range(self.COUNT)]
         for peer in peers[:2]:
             peer.wait_for("peer 2 is there")
+            peer.wait_for("epoch 2/200")
         refused = self.join(1, "refused")
         self.assertEqual(refused.finish(), 1, refused.said())
         self.assertRegex(refused.said(), "the place of peer 1 is taken: give another --rank")
