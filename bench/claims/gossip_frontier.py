@@ -65,13 +65,13 @@ def main():
     add_options(parser)
     parser.add_argument("--periods", default="1,4,8,12,16,32")
     parser.add_argument("--eps", default="0.04,0.08,0.16,0.32")
-    parser.add_argument("--rule", default="adaptive-gossip:warmup=10:overlap=off", help="that the thresholds are of")
+    parser.add_argument("--rule", default="adaptive-gossip:warmup=10:overlap=0", help="that the thresholds are of")
     parser.add_argument("--extra", default="")
     parser.add_argument("--svg")
     args = parser.parse_args()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         bench = Bench(args)
-        series = [("fixed period", [bench.tuned(f"gossip:overlap=off:period={p}", pool) for p in args.periods.split(",")]),
+        series = [("fixed period", [bench.tuned(f"gossip:overlap=0:period={p}", pool) for p in args.periods.split(",")]),
                   ("by change", [bench.tuned(f"{args.rule}:eps={eps}", pool) for eps in args.eps.split(",")])]
         if args.extra:
             series.append(("others", [bench.tuned(strategy, pool) for strategy in args.extra.split(",")]))

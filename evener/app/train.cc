@@ -8,6 +8,7 @@
 #include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
 #include "evener/app/local_nodes.h"
+#include "evener/app/peers.h"
 #include "evener/app/train_mpi.h"
 #include "evener/app/train_options.h"
 #include "evener/app/train_result.h"
@@ -33,48 +34,17 @@ constexpr const char* kExamples =
 struct Wish {
   GivenOptions given;
   int nodes = 0, servers = 0;
-  std::vector<std::string> peers;
-  int rank = -1;
-  std::string listen, device_strategy, transport = "grpc";
-  bool insecure = false;
+  PeerWish peer;
+  std::string transport = "grpc";
   ClusterWish cluster;
 };
-
-/// One of several peers without a coordinator, each started like this with its own rank.
-void train_as_peer(const TrainOptions& options, const Wish& wish, Shell& shell) {
-  const Environment& environment = shell.environment;
-  GossipPeerOptions peers;
-  peers.addresses = wish.peers;
-  for (const auto& address : peers.addresses) check_address("--peers", address);
-  peers.self = wish.rank >= 0 ? wish.rank : environment.placement.rank;
-  if (peers.self < 0) throw UsageError("--rank is missing: which of --peers this one is, from 0");
-  if (peers.addresses.size() < 2) throw UsageError("--peers: name all of them, and at least two");
-  if (peers.self >= static_cast<int>(peers.addresses.size())) {
-    throw UsageError(fmt::format("--rank {}: there are {} --peers, counted from 0", peers.self,
-                                 peers.addresses.size()));
-  }
-  peers.listen =
-      wish.listen.empty() ? peers.addresses[static_cast<std::size_t>(peers.self)] : wish.listen;
-  check_address("--listen", peers.listen);
-  const Tls tls = read_tls(wish.cluster.tls, "server");
-  check_listening(peers.listen, tls, wish.insecure);
-  peers.transport = make_grpc_transport(tls);
-  peers.token = wish.cluster.token.empty() ? environment.token : wish.cluster.token;
-  peers.patience = wish.cluster.wait_seconds;
-  const std::string again = fmt::format("evener train --peers {} --rank {} --resume",
-                                        fmt::join(peers.addresses, ","), peers.self);
-  RunContext context;
-  context.peers = std::move(peers);
-  context.device_strategy = wish.device_strategy;
-  train_and_print(options, std::move(context), again, shell);
-}
 
 /// MPI's launcher says who takes part, and its library how they talk.
 void check_free_for_mpi(const Wish& wish) {
   const std::pair<const char*, bool> others[] = {
-      {"--peers", !wish.peers.empty()},        {"--nodes", wish.nodes > 0},
-      {"--servers", wish.servers > 0},         {"--rank", wish.rank >= 0},
-      {"--listen", !wish.listen.empty()},      {"--tls", !wish.cluster.tls.empty()},
+      {"--peers", !wish.peer.peers.empty()},   {"--nodes", wish.nodes > 0},
+      {"--servers", wish.servers > 0},         {"--rank", wish.peer.rank >= 0},
+      {"--listen", !wish.peer.listen.empty()}, {"--tls", !wish.cluster.tls.empty()},
       {"--token", !wish.cluster.token.empty()}};
   for (const auto& [name, given] : others) {
     if (!given) continue;
@@ -115,24 +85,17 @@ void add_train(CLI::App& app, Shell& shell) {
                    "of --nodes: so many processes keep the model, a part each; 0: this one [0]")
       ->type_name("K")
       ->check(whole_number(0, kMostServers));
-  command
-      ->add_option("--peers", wish->peers,
-                   "train as one of these gossiping processes, without a coordinator")
-      ->delimiter(',')
-      ->type_name("HOST:PORT,...");
-  command->add_option("--rank", wish->rank, "of --peers: which of them this one is [RANK]")
+  add_peer_options(*command, wish->peer,
+                   "train as one of these gossiping processes, without a coordinator");
+  command->add_option("--rank", wish->peer.rank, "of --peers: which of them this one is [RANK]")
       ->type_name("N")
       ->check(whole_number(0, kMostPeers));
-  command->add_option("--listen", wish->listen, "of --peers: where it listens [its address]")
-      ->type_name("HOST:PORT");
   command
       ->add_option(
-          "--device-strategy", wish->device_strategy,
+          "--device-strategy", wish->peer.device_strategy,
           "of --peers and ranks of MPI: how several --devices of one train together: evener "
           "strategies [auto]")
       ->type_name("NAME");
-  command->add_flag("--insecure", wish->insecure,
-                    "of --peers: listen beyond this machine without TLS");
   command
       ->add_option("--transport", wish->transport,
                    "mpi: train as one of the ranks that mpirun or srun has started; mpi:openmpi or "
@@ -145,18 +108,20 @@ void add_train(CLI::App& app, Shell& shell) {
     const auto resolved = [&] { return resolve_options(wish->given.texts, wish->given.config); };
     if (!mpi.empty()) {
       check_free_for_mpi(*wish);
-      return train_by_mpi(mpi, resolved, wish->device_strategy, shell);
+      return train_by_mpi(mpi, resolved, wish->peer.device_strategy, shell);
     }
     const TrainOptions options = resolved();
     if (wish->servers > 0 && wish->nodes == 0) throw UsageError("--servers is for --nodes");
-    if (!wish->peers.empty()) {
+    if (!wish->peer.peers.empty()) {
       if (wish->nodes > 0) throw UsageError("--peers and --nodes: choose one");
-      return train_as_peer(options, *wish, shell);
+      if (!options.emulate.empty()) throw UsageError("--emulate: not with --peers");
+      return train_as_peer(options, wish->peer,
+                           peers_of(wish->peer, wish->cluster, shell.environment), {}, shell);
     }
     for (const auto& [name, given] :
-         {std::pair{"--device-strategy", !wish->device_strategy.empty()},
-          {"--rank", wish->rank >= 0},
-          {"--listen", !wish->listen.empty()},
+         {std::pair{"--device-strategy", !wish->peer.device_strategy.empty()},
+          {"--rank", wish->peer.rank >= 0},
+          {"--listen", !wish->peer.listen.empty()},
           {"--tls", !wish->cluster.tls.empty()},
           {"--token", !wish->cluster.token.empty()}}) {
       if (given) throw UsageError(fmt::format("{} is for --peers", name));

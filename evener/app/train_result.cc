@@ -26,6 +26,7 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
   if (result.was_complete) json["was_complete"] = true;
   json["strategy"] = result.strategy;
   json["virtual_time"] = result.virtual_time;
+  if (result.replica_distance) json["replica_distance"] = *result.replica_distance;
   for (const auto& worker : result.workers) {
     json["devices"].push_back({{"name", worker.name},
                                {"updates", worker.updates},
@@ -117,6 +118,10 @@ std::string result_text(const TrainResult& result) {
                         metric_text(result.best_by, progress.best_metric), progress.best_epoch);
   }
   if (result.workers.size() > 1) text += worker_table(result);
+  if (result.replica_distance) {
+    text += fmt::format("{:<10}{:.2g} % of the model apart\n", "replicas",
+                        100 * *result.replica_distance);
+  }
   if (!result.metrics.empty()) {
     text += result.metrics_are_final
                 ? "final model:\n"

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <random>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "evener/cluster/peer_mail.h"
+#include "evener/cluster/peer_circle.h"
 #include "evener/cluster/share_of_rows.h"
 
 namespace evener {
@@ -17,10 +16,28 @@ namespace {
 
 using Wire = wire::PeerLetter;
 
-constexpr Seconds kBeat = 0.25;      // between signs of life
 constexpr Seconds kRemind = 1.5;     // after which an offer is made once more
 constexpr Seconds kLinger = 0.5;     // after the end
 constexpr std::uint64_t kLate = 10;  // steps a peer: who has missed no more begins with the others
+
+/// The mean of the last models that are there, by their weights, into a vector of zeros; how many.
+int mean_of_finals(const std::vector<Other>& others, std::span<float> mean) {
+  double sum = 0;
+  for (const auto& other : others) sum += other.final_model ? other.final_model->weight : 0;
+  int models = 0;
+  for (const auto& other : others) {
+    if (!other.final_model) continue;
+    ++models;
+    const auto share = static_cast<float>(other.final_model->weight / sum);
+    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += share * other.final_model->values[j];
+  }
+  return models;
+}
+
+std::uint64_t own_steps_before(const GossipPeerOptions& options, const GossipWork& work) {
+  const auto self = static_cast<std::size_t>(options.self);
+  return self < work.steps.size() ? work.steps[self] : 0;
+}
 
 class GossipPeer {
  public:
@@ -30,54 +47,51 @@ class GossipPeer {
         replica_(replica),
         node_(options.self, options.rule, work.seed),
         map_(work.network),
-        others_(options.addresses.size()),
-        incarnation_(std::random_device{}()),
-        rows_(work, static_cast<std::size_t>(options.self), options.addresses.size()) {
-    result_.steps.assign(options.addresses.size(), steps_before(work, options.addresses.size()));
+        own_steps_(own_steps_before(options, work)),
+        rows_(work, static_cast<std::size_t>(options.self), options.addresses.size(), own_steps_),
+        circle_(options, work, map_, result_.steps,
+                {[this](int peer) { node_.meet(peer); }, [this](int peer) { node_.part(peer); },
+                 [this](PeerMail& mail, Other& other) { take_letter(mail, other); }}) {
+    result_.steps = work.steps;
+    result_.steps.resize(options.addresses.size());
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < result_.steps.size(); ++i)
+      names.push_back(fmt::format("peer {}", i));
+    result_.timeline = Timeline(std::move(names));
     before_ = total_steps();
-    const std::string& own = options.addresses.at(static_cast<std::size_t>(options.self));
-    listener_ = options.transport->listen(
-        options.listen.empty() ? own : options.listen,
-        [this](const std::shared_ptr<Channel>& /*channel*/) {
-          return std::make_shared<PeerGuest>(mail_, map_, [this](const wire::Greeting& greeting) {
-            return why_refused(greeting, options_.token, others_.size(), work_);
-          });
-        });
-  }
-  ~GossipPeer() {
-    for (auto& other : others_) other.channel.reset();
-    listener_.reset();
   }
 
   GossipResult run() {
     replica_.start_from(work_.start);
+    if (work_.memory) replica_.remember(*work_.memory);
     gather();
-    if (total_steps() > before_ + kLate * static_cast<std::uint64_t>(count())) fetch_model();
+    if (total_steps() > before_ + kLate * static_cast<std::uint64_t>(circle_.count())) {
+      fetch_model();
+    }
     while (!is_over()) {
       hear(0);
       rest(true);
-      if (!node_.may_train()) {
+      const auto offer = node_.remind();
+      // Not for one whose process has ended: it would be ten seconds until it is given up.
+      if (!node_.may_train() && offer && !at(offer->to).broken) {
         hear(kBeat);
-        continue;
+      } else {
+        step();
       }
-      step();
     }
     finish();
     return std::move(result_);
   }
 
  private:
-  int count() const { return static_cast<int>(others_.size()); }
-  Other& at(int peer) { return others_[static_cast<std::size_t>(peer)]; }
-  Seconds now() const { return clock_.elapsed(); }
+  Other& at(int peer) { return circle_.at(peer); }
+  Seconds now() const { return circle_.now(); }
+  void hear(Seconds wait) { circle_.hear(wait); }
   int signal() const { return options_.interrupted ? options_.interrupted() : 0; }
   std::uint64_t total_steps() const {
     return std::accumulate(result_.steps.begin(), result_.steps.end(), std::uint64_t{0});
   }
-  double epochs_done() const {
-    return static_cast<double>(total_steps() * work_.batch) /
-           static_cast<double>(work_.rows.size());
-  }
+  double epochs_done() const { return evener::epochs_done(work_, result_.steps); }
   bool is_over() {
     if (result_.signal == 0) result_.signal = signal();
     return result_.signal != 0 || epochs_done() >= work_.epochs;
@@ -86,34 +100,25 @@ class GossipPeer {
   /// Until all are there and see each other, or for as long as patience lasts. Who has begun is not
   /// kept waiting.
   void gather() {
-    const auto all = [&] {
-      return std::all_of(others_.begin(), others_.end(), [&](const Other& other) {
-        return &other == &at(options_.self) || (other.greeted && other.sees == count() - 1);
-      });
-    };
-    while (!all() && total_steps() == before_ && signal() == 0) {
+    while (!circle_.complete() && total_steps() == before_ && signal() == 0) {
       hear(kBeat);
       if (now() < options_.patience) continue;
-      if (greeted() == 0) {
+      if (circle_.greeted() == 0) {
         throw Error(
             fmt::format("no peer for {:g} s: start the others of --peers, or wait longer "
                         "with --wait-seconds ({})",
-                        options_.patience, why_alone_));
+                        options_.patience, circle_.why_alone()));
       }
       options_.say(fmt::format("{} of {} peers are there: beginning without the others",
-                               greeted() + 1, count()));
+                               circle_.greeted() + 1, circle_.count()));
       return;
     }
-  }
-  int greeted() const {
-    return static_cast<int>(std::count_if(others_.begin(), others_.end(),
-                                          [](const Other& other) { return other.greeted; }));
   }
 
   /// The run has begun without it: it goes on from another's model.
   void fetch_model() {
-    for (int turn = 0; turn < 3 * count() && signal() == 0; ++turn) {
-      const int peer = (options_.self + 1 + turn) % count();
+    for (int turn = 0; turn < 3 * circle_.count() && signal() == 0; ++turn) {
+      const int peer = (options_.self + 1 + turn) % circle_.count();
       if (peer == options_.self || !at(peer).greeted) continue;
       send(peer, Wire::ASK, 0, {});
       for (const Seconds since = now(); now() - since < 2 && !at(peer).asked;) hear(kBeat);
@@ -129,20 +134,21 @@ class GossipPeer {
     const auto rows = rows_.next();
     const float learning_rate = learning_rate_at(work_.schedule, epochs_done());
     Task task;
+    task.worker = options_.self;
     std::uint64_t& steps = result_.steps[static_cast<std::size_t>(options_.self)];
     task.parts.push_back({{rows, rows.size(), 0}, {++own_steps_, learning_rate}});
     const double loss = replica_.train(task) / static_cast<double>(rows.size());
-    result_.training += now() - begin;
     if (!std::isfinite(loss)) throw Error("the loss is not finite: try a lower --learning-rate");
     ++steps;
     constexpr double kNewest = 0.05;
-    result_.loss = own_steps_ == 1 ? loss : std::lerp(result_.loss, loss, kNewest);
+    result_.loss = result_.training == 0 ? loss : std::lerp(result_.loss, loss, kNewest);
+    const Seconds end = now();
+    result_.training += end - begin;
+    result_.timeline.add_task(task, {begin, end - begin, 0, end, 0}, 0);
     node_.step(replica_.change());
     if (options_.progress) options_.progress(epochs_done(), result_);
-    busy_ = std::max(busy_, now() - begin);
+    circle_.was_busy(now() - begin);
   }
-  /// A peer in the middle of a long step says nothing and answers nothing.
-  static Seconds allowance(const Other& other) { return 2 * other.busy; }
 
   void rest(bool offers) {
     for (const NodeAction& action : node_.rest(now(), offers)) {
@@ -154,22 +160,33 @@ class GossipPeer {
                        [&](const NodeAnswers& a) {
                          Other& other = at(a.to);
                          if (!a.again) {
-                           other.answered = replica_.answer(other.offer);
-                           ++result_.exchanges;
+                           exchange([&] { other.answered = replica_.answer(other.offer); });
                          }
                          send(a.to, Wire::REPLY, a.sequence, other.answered);
                        },
                        [&](const NodeDeclines& a) { send(a.to, Wire::DECLINE, a.sequence, {}); },
                        [&](const NodeSettles& a) {
-                         replica_.settle(offered_, at(a.from).reply);
-                         ++result_.exchanges;
+                         exchange([&] { replica_.settle(offered_, at(a.from).reply); });
                        }},
                  action);
     }
     const auto again = node_.remind();
-    if (again && now() - offered_at_ > kRemind + allowance(at(again->to))) {
+    if (again && now() - offered_at_ > kRemind + PeerCircle::allowance(at(again->to))) {
       offered_at_ = now();
       send(again->to, Wire::OFFER, again->sequence, offered_);
+    }
+  }
+
+  template <class F>
+  void exchange(F work) {
+    const Seconds begin = now();
+    work();
+    result_.timeline.add_merge(begin, now());
+    result_.timeline.add_letter(options_.self, 0, true);
+    ++result_.exchanges;
+    if (const auto apart = replica_.apart()) {
+      ++result_.met;
+      result_.apart += *apart * *apart;
     }
   }
 
@@ -188,107 +205,13 @@ class GossipPeer {
     channel->send(message_of(head));
     for (auto& chunk : chunks_of(bytes, sequence)) channel->send(std::move(chunk));
     result_.sent += bytes->size();
-  }
-
-  /// What has come, after waiting for so long where nothing has; and what time asks for.
-  void hear(Seconds wait) {
-    connect_missing();
-    beat();
-    for (auto mail = mail_.get_within(wait); mail; mail = mail_.get_within(0)) take(*mail);
-    for (int i = 0; i < count(); ++i) {
-      const Seconds most = options_.silence + allowance(at(i));
-      if (!at(i).greeted || now() - at(i).heard < most) continue;
-      at(i).greeted = false;
-      node_.part(i);
-      options_.say(fmt::format("peer {}: no sign of life for {:.0f} s", i, most));
-    }
-  }
-  void connect_missing() {
-    for (int i = 0; i < count(); ++i) {
-      Other& other = at(i);
-      if (i == options_.self || other.channel || now() < other.retry_at) continue;
-      // At the start everybody waits for everybody.
-      other.retry_at = now() + (own_steps_ == 0 ? kPause / 5 : kPause);
-      other.channel = options_.transport->connect(options_.addresses[static_cast<std::size_t>(i)],
-                                                  std::make_shared<PeerLink>(mail_, i));
-      other.channel->send(message_of(greeting_of(options_, work_, incarnation_)));
-      send_pulse(other);
-    }
-  }
-  void beat() {
-    if (now() - beaten_ < kBeat) return;
-    beaten_ = now();
-    for (auto& other : others_) send_pulse(other);
-  }
-  void send_pulse(Other& other) {
-    if (!other.channel) return;
-    wire::Head head;
-    head.mutable_pulse()->set_sees(static_cast<std::uint32_t>(greeted()));
-    head.mutable_pulse()->set_busy(busy_);
-    for (const std::uint64_t steps : result_.steps) head.mutable_pulse()->add_steps(steps);
-    other.channel->send(message_of(head));
-  }
-
-  void take(PeerMail& mail) {
-    if (mail.from < 0 || mail.from >= count() || mail.from == options_.self) return;
-    Other& other = at(mail.from);
-    switch (mail.kind) {
-      case PeerMail::Kind::link_down:
-        if (other.refused == 0) why_alone_ = fmt::format("peer {}: {}", mail.from, mail.why);
-        other.channel.reset();
-        other.told = false;
-        return;
-      case PeerMail::Kind::refusal:  // said once, however often it tries
-        if (other.refused == mail.greeting.incarnation()) return;
-        other.refused = mail.greeting.incarnation();
-        why_alone_ = fmt::format("peer {} was refused: {}", mail.from, mail.why);
-        return options_.say(why_alone_);
-      case PeerMail::Kind::greeting:
-        return greet(mail);
-      case PeerMail::Kind::pulse:
-      case PeerMail::Kind::letter:
-        break;
-    }
-    if (!other.greeted) come_back(mail.from);
-    other.heard = now();
-    if (mail.kind == PeerMail::Kind::pulse) {
-      other.sees = mail.sees;
-      other.busy = mail.busy;
-    }
-    // Nobody else counts this node's steps; after a new start it hears how many there were.
-    for (std::size_t i = 0; i < std::min(mail.steps.size(), result_.steps.size()); ++i) {
-      result_.steps[i] = std::max(result_.steps[i], mail.steps[i]);
-    }
-    if (mail.kind == PeerMail::Kind::letter) take_letter(mail, other);
-  }
-
-  void greet(const PeerMail& mail) {
-    Other& other = at(mail.from);
-    // One that was started anew knows nothing of letters before.
-    if (other.incarnation != mail.greeting.incarnation()) {
-      node_.part(mail.from);
-      other.offer_sequence = 0;
-      options_.say(fmt::format("peer {} is there", mail.from));
-      other.incarnation = mail.greeting.incarnation();
-      other.greeted = true;
-      node_.meet(mail.from);
-    } else if (!other.greeted) {
-      come_back(mail.from);
-    }
-    other.heard = now();
-    beaten_ = -1;  // whom it sees now is told at once
-  }
-
-  /// One that was silent for long.
-  void come_back(int peer) {
-    at(peer).greeted = true;
-    node_.meet(peer);
-    options_.say(fmt::format("peer {} is back", peer));
+    result_.timeline.add_letter(options_.self, bytes->size(), false);
   }
 
   void take_letter(PeerMail& mail, Other& other) {
     const std::uint64_t sequence = mail.letter.sequence();
     result_.received += mail.parcel.bytes();
+    result_.timeline.add_letter(options_.self, mail.parcel.bytes(), false);
     if (mail.why.empty()) mail.why = why_useless(mail, map_, options_.rule.push_sum);
     if (!mail.why.empty()) {
       ++result_.refused;
@@ -315,6 +238,7 @@ class GossipPeer {
         return tell(Letter::Kind::reply);
       case Wire::DECLINE:
         ++result_.declined;
+        result_.timeline.add_reject(options_.self);
         return tell(Letter::Kind::decline);
       case Wire::ASK:
         return send(mail.from, Wire::MODEL, sequence, replica_.whole());
@@ -342,7 +266,7 @@ class GossipPeer {
     const Parcel mine = replica_.whole();
     result_.model = FloatBuffer(map_.size());
     const auto missing = [&] {
-      return std::any_of(others_.begin(), others_.end(),
+      return std::any_of(circle_.others().begin(), circle_.others().end(),
                          [](const Other& other) { return other.greeted && !other.final_model; });
     };
     for (bool first = true; result_.signal == 0 && (first || missing()); first = false) {
@@ -350,17 +274,21 @@ class GossipPeer {
       hear(kBeat / 5);
       result_.signal = signal();
     }
+    for (int i = 0; i < circle_.count(); ++i) {
+      result_.lost.push_back(i != options_.self && !at(i).greeted && !at(i).final_model);
+    }
     if (result_.signal != 0) {  // its own alone
-      for (auto& other : others_) other.final_model.reset();
+      for (auto& other : circle_.others()) other.final_model.reset();
     }
     at(options_.self).final_model = mine;
-    result_.models = mean_of_finals(others_, result_.model.span());
+    result_.models = mean_of_finals(circle_.others(), result_.model.span());
     // What was sent last arrives before the connections go.
-    for (const Seconds since = now(); now() - since < kLinger;) hear(kBeat / 5);
+    const bool alone = circle_.greeted() == 0;
+    for (const Seconds since = now(); !alone && now() - since < kLinger;) hear(kBeat / 5);
   }
   /// Once over each connection.
   void tell_final(const Parcel& mine) {
-    for (int i = 0; i < count(); ++i) {
+    for (int i = 0; i < circle_.count(); ++i) {
       if (at(i).channel && !std::exchange(at(i).told, true)) send(i, Wire::FINAL, 0, mine);
     }
   }
@@ -370,21 +298,21 @@ class GossipPeer {
   PeerReplica& replica_;
   GossipNode node_;
   ParcelMap map_;
-  std::vector<Other> others_;  // by rank, this one too
-  std::uint64_t incarnation_;
   GossipResult result_;
-  Stopwatch clock_;
-  Seconds beaten_ = -1, offered_at_ = 0, busy_ = 0;
+  Seconds offered_at_ = 0;
   Parcel offered_;
   bool closing_ = false;
-  std::string why_alone_ = "nobody has answered yet";  // where no peer is there
-  std::uint64_t own_steps_ = 0, before_ = 0;           // its own; of all, before a resumption
+  std::uint64_t own_steps_, before_ = 0;  // its own; of all, before a resumption
   ShareOfRows rows_;
-  PeerMailbox mail_;
-  std::unique_ptr<Listener> listener_;  // last: its conversations use all of the above
+  PeerCircle circle_;  // last: its conversations use all of the above
 };
 
 }  // namespace
+
+double epochs_done(const GossipWork& work, const std::vector<std::uint64_t>& steps) {
+  const std::uint64_t all = std::accumulate(steps.begin(), steps.end(), std::uint64_t{0});
+  return static_cast<double>(all * work.batch) / static_cast<double>(work.rows.size());
+}
 
 GossipResult run_gossip_peer(const GossipPeerOptions& options, const GossipWork& work,
                              PeerReplica& replica) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "evener/nn/schedule.h"
 #include "evener/policy/gossip_node.h"
 #include "evener/runtime/peer_replica.h"
+#include "evener/runtime/timeline.h"
 
 namespace evener {
 
@@ -24,9 +26,15 @@ struct GossipResult {
   std::vector<std::uint64_t> steps;  // by each peer, as far as is known here
   std::uint64_t exchanges = 0, declined = 0, refused = 0;
   std::uint64_t sent = 0, received = 0;  // bytes of models
-  double loss = 0;                       // mean over the last steps here
-  Seconds training = 0;                  // time that steps took here
-  int models = 1;                        // in the mean
+  // Exchanges in which both models were seen here, and the sum of the squares of how far apart they
+  // were (runtime/replica_distance.h).
+  std::uint64_t met = 0;
+  double apart = 0;
+  double loss = 0;         // mean over the last steps here
+  Seconds training = 0;    // time that steps took here
+  int models = 1;          // in the mean
+  std::vector<bool> lost;  // by peer: it was not there at the end
+  Timeline timeline{{}};   // of this peer's steps and exchanges
   int signal = 0;
 };
 
@@ -50,15 +58,22 @@ struct GossipPeerOptions {
 struct GossipWork {
   Network network;
   DataPrint data;
-  std::map<std::string, std::string> options;  // for people: what must be the same, by name
+  std::map<std::string, std::string> options;  // what must be the same, by name
+  // Beside them, for one who joins and is told what is trained: where the data is, how it is read.
+  std::map<std::string, std::string> data_options;
   std::vector<std::uint32_t> rows;  // of the data; every peer trains on each n-th of an epoch
   std::size_t batch = 32;           // rows of a step
   double epochs = 1;                // of all rows, by all peers together
-  double done = 0;                  // of them, before: the run is resumed
+  // Of a run that is resumed: steps by each peer before, and what this one remembers; may be empty.
+  std::vector<std::uint64_t> steps;
+  std::shared_ptr<const PeerMemory> memory;
   Schedule schedule;
   std::uint64_t seed = 1;
   std::vector<float> start;  // parameters
 };
+
+/// Epochs of all rows that so many steps of each peer make.
+double epochs_done(const GossipWork& work, const std::vector<std::uint64_t>& steps);
 
 /// Error where nobody is there, or a peer's list or data is another.
 GossipResult run_gossip_peer(const GossipPeerOptions& options, const GossipWork& work,

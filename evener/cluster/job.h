@@ -1,4 +1,4 @@
-// What a coordinator tells a node that joins.
+// What a node that joins is told: by a coordinator, or by peers without one.
 #pragma once
 
 #include <cstddef>

@@ -182,9 +182,7 @@ void Registry::give_place(Session& session) {
   welcome.set_job(job_id_);
   welcome.set_node(static_cast<std::uint32_t>(index));
   welcome.set_generation(place.generation);
-  for (const auto& [name, text] : job_->options) (*welcome.mutable_options())[name] = text;
-  set_print(job_->data, *welcome.mutable_data());
-  welcome.set_batch(job_->batch);
+  set_job(*job_, welcome);
   if (servers_) {
     for (auto& address : servers_->addresses()) welcome.add_servers(std::move(address));
   }

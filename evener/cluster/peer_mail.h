@@ -21,10 +21,12 @@
 namespace evener {
 
 struct PeerMail {
-  enum class Kind { greeting, refusal, letter, pulse, link_down };
+  enum class Kind { greeting, refusal, letter, pulse, link_down, enquiry };
   Kind kind = Kind::pulse;
   int from = -1;
   wire::Greeting greeting{};
+  wire::Enquiry enquiry{};
+  std::shared_ptr<Channel> channel{};  // of who enquires
   wire::PeerLetter letter{};
   Parcel parcel{};
   std::vector<std::uint64_t> steps{};
@@ -63,36 +65,6 @@ inline std::string why_refused(const wire::Greeting& greeting, const std::string
   return "";
 }
 
-/// What a peer knows of another.
-struct Other {
-  std::shared_ptr<Channel> channel;  // to it; null: not there, or to be made
-  Seconds retry_at = 0;
-  bool greeted = false;  // it has connected to here, and has not been silent for long
-  int sees = 0;          // so many others have greeted it
-  Seconds heard = 0;
-  Seconds busy = 0;  // the most that it has been silent for while it trained
-  std::uint64_t incarnation = 0, refused = 0;  // the one that was let in; the last that was not
-  Parcel offer, reply;                         // that came last
-  std::uint64_t offer_sequence = 0;            // of the offer
-  Parcel answered;  // what its last offer was answered with, to be sent again if need be
-  std::optional<Parcel> final_model, asked;
-  bool told = false;  // this node's final model
-};
-
-/// The mean of the last models that are there, by their weights, into a vector of zeros; how many.
-inline int mean_of_finals(const std::vector<Other>& others, std::span<float> mean) {
-  double sum = 0;
-  for (const auto& other : others) sum += other.final_model ? other.final_model->weight : 0;
-  int models = 0;
-  for (const auto& other : others) {
-    if (!other.final_model) continue;
-    ++models;
-    const auto share = static_cast<float>(other.final_model->weight / sum);
-    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += share * other.final_model->values[j];
-  }
-  return models;
-}
-
 /// Why a letter cannot be used for what it says it is; empty: it can.
 inline std::string why_useless(const PeerMail& mail, const ParcelMap& map, bool push_sum) {
   using Wire = wire::PeerLetter;
@@ -120,8 +92,8 @@ class PeerGuest final : public Handler {
   using Check = std::function<std::string(const wire::Greeting&)>;
 
   /// All outlive it.
-  PeerGuest(PeerMailbox& mail, const ParcelMap& map, Check check)
-      : mail_(mail), map_(map), check_(std::move(check)) {}
+  PeerGuest(std::shared_ptr<Channel> channel, PeerMailbox& mail, const ParcelMap& map, Check check)
+      : channel_(std::move(channel)), mail_(mail), map_(map), check_(std::move(check)) {}
 
   void received(Message message) override {
     const wire::Head head = head_of(message);
@@ -136,6 +108,12 @@ class PeerGuest final : public Handler {
       mail_.put(std::move(mail));
       if (!why.empty()) throw Error(why);
       return;
+    }
+    if (head.has_enquiry()) {
+      return mail_.put({.kind = PeerMail::Kind::enquiry,
+                        .from = static_cast<int>(head.enquiry().rank()),
+                        .enquiry = head.enquiry(),
+                        .channel = channel_});
     }
     if (from_ < 0) throw Error("it has not said who it is");
     if (head.has_pulse()) {
@@ -172,6 +150,7 @@ class PeerGuest final : public Handler {
                .why = why});
   }
 
+  std::shared_ptr<Channel> channel_;
   PeerMailbox& mail_;
   const ParcelMap& map_;
   Check check_;

@@ -11,7 +11,7 @@
 
 namespace evener {
 
-inline constexpr std::uint32_t kProtocol = 3;
+inline constexpr std::uint32_t kProtocol = 4;
 
 inline Message message_of(const wire::Head& head) {
   return {head.SerializeAsString(), {}, nullptr};
@@ -39,6 +39,17 @@ inline void set_print(const DataPrint& print, wire::Data& data) {
   data.set_features(print.features);
   data.set_labels(print.labels);
   data.set_checksum(print.checksum);
+}
+
+inline Job job_of(const wire::Welcome& welcome) {
+  return {{welcome.options().begin(), welcome.options().end()},
+          print_of(welcome.data()),
+          welcome.batch()};
+}
+inline void set_job(const Job& job, wire::Welcome& welcome) {
+  welcome.mutable_options()->insert(job.options.begin(), job.options.end());
+  set_print(job.data, *welcome.mutable_data());
+  welcome.set_batch(job.batch);
 }
 
 }  // namespace evener

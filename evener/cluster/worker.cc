@@ -141,10 +141,7 @@ class Visit {
     generation_ = welcome.generation();
     evict_ = welcome.evict();
     pulse_.emplace(*channel_, welcome.heartbeat());
-    Job job;
-    for (const auto& [name, text] : welcome.options()) job.options[name] = text;
-    job.data = print_of(welcome.data());
-    job.batch = welcome.batch();
+    Job job = job_of(welcome);
     const int place = static_cast<int>(welcome.node());
     // One that only lost its connection has everything already.
     if (!memory_.work.replica || job.options != memory_.job.options ||

@@ -120,7 +120,7 @@ GossipRule gossip_rule(const StrategyValues& values) {
                : peers == "shift-one"   ? PeerChoice::shift
                : peers == "speed-aware" ? PeerChoice::fast
                                         : PeerChoice::uniform;
-  rule.overlap = values.on("overlap");
+  rule.overlap = values.number("overlap");
   rule.push_sum = values.is("merge", "pushsum");
   if (rule.push_sum && (values.is("rows", "changed") || values.is("compress", "top-k"))) {
     throw UsageError(

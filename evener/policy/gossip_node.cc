@@ -19,6 +19,7 @@ void GossipNode::part(int peer) {
 void GossipNode::step(double change) {
   ++steps_;
   ++k_;
+  if (pending_) ++pending_->steps;
   change_ = change;
 }
 

@@ -1,8 +1,8 @@
 // One node of gossip SGD: when it exchanges its model, with whom, and what it does with the letters
 // of others. A pure state machine, the same in virtual time and behind a real network.
 //
-// An exchange is two letters, and nobody stops for it. Node i offers its model s_i and trains on;
-// node j, at its next rest between two steps, answers with its own model r_j and moves to
+// An exchange is two letters. Node i offers its model s_i and trains on, for `overlap` steps at
+// most; node j, at its next rest between two steps, answers with its own model r_j and moves to
 //   x_j += (s_i - x_j) / 2,
 // and i, at its next rest after the reply, to  x_i += (r_j - s_i) / 2.  Both moves are the same
 // number with opposite signs, so the sum of all models is kept whatever was trained meanwhile;
@@ -41,7 +41,10 @@ struct GossipRule {
   // k_max.
   double eps = 0.08, k_min = 1, k_max = 50, warmup = 30;
   PeerChoice peers = PeerChoice::uniform;
-  bool overlap = true;    // it trains on while an offer is on its way
+  // Steps that it trains while an offer of its own is under way; then it waits for the answer. 0 is
+  // the classic form. On a link where a letter takes many steps a node without limit would hardly
+  // ever exchange.
+  double overlap = 4;
   bool push_sum = false;  // one way: what is sent is given away, and nobody declines
 };
 
@@ -90,7 +93,7 @@ class GossipNode {
   /// Between two steps: what is to be done now. Without `offers`, only what others wait for.
   std::vector<NodeAction> rest(Seconds now, bool offers = true);
   /// It may begin a step.
-  bool may_train() const { return rule_.overlap || !pending_; }
+  bool may_train() const { return !pending_ || pending_->steps + 1 <= rule_.overlap; }
   /// Whether its offer waits for an answer; and whether a reply would be the one.
   bool waits() const { return pending_.has_value(); }
   bool awaits(int peer, std::uint64_t sequence) const {
@@ -108,6 +111,7 @@ class GossipNode {
     std::uint64_t sequence;
     Seconds since;
     bool replied = false;
+    double steps = 0;  // since then
   };
   struct Other {
     std::uint64_t last = 0;  // offer of its that was answered or declined

@@ -17,8 +17,9 @@ Options exchange_options() {
                       "in turns, of two at random the one that answers sooner (ours)"),
           word_option("merge", {"pair", "pushsum"},
                       "both become their mean; or half is given away, which needs one letter"),
-          word_option("overlap", {"on", "off"},
-                      "a node trains on while its offer is on its way (ours), or waits"),
+          number_option("overlap", "4", 0, kUnbounded,
+                        "steps that a node trains on while its offer is on its way (ours); then it "
+                        "waits for the answer. 0: the classic form; inf: it never waits"),
           word_option("rows", {"all", "changed"},
                       "of the weights of features and of labels: all rows travel, or those that "
                       "have changed by more than eps-rows (ours)"),

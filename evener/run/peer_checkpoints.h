@@ -1,5 +1,9 @@
-// The checkpoints of gossiping peers: each keeps its own model, or one of them keeps one for all.
+// The checkpoints of gossiping peers: each keeps its own model and what it remembers beside it, or
+// one of them keeps one for all.
 #pragma once
+
+#include <memory>
+#include <vector>
 
 #include "evener/cluster/gossip_peer.h"
 #include "evener/core/time.h"
@@ -9,20 +13,31 @@
 
 namespace evener {
 
+/// Takes out of a checkpoint what the peer remembers. Where another one has written it (one keeps
+/// the run for all), that is its optimizer's vectors; all that the model holds is known then.
+std::shared_ptr<const PeerMemory> memory_in(Checkpoint& start, int rank);
+
+/// Steps by each of so many peers: those of the checkpoint, or where it was of another number of
+/// peers as many of each as make its epochs.
+std::vector<std::uint64_t> steps_in(const Checkpoint& start, const GossipWork& work,
+                                    std::size_t peers);
+
 class PeerCheckpoints {
  public:
   /// All outlive it; `start` is what is saved, with another model. `directory` null: none are.
-  PeerCheckpoints(const TrainOptions& options, const GossipWork& work, Checkpoint& start,
+  PeerCheckpoints(const TrainOptions& options, const GossipWork& work, int rank, Checkpoint& start,
                   const RunDirectory* directory);
 
   /// Whether --checkpoint-every or --checkpoint-minutes ask for one.
   bool due(double epochs) const;
-  /// A model after so many epochs of all. What a peer has of the optimizer's state is not kept.
-  void save(std::span<const float> model, double epochs);
+  /// A model after so many steps of each.
+  void save(std::span<const float> model, PeerMemory memory,
+            const std::vector<std::uint64_t>& steps);
 
  private:
   const TrainOptions& options_;
   const GossipWork& work_;
+  int rank_;
   Checkpoint& current_;
   const RunDirectory* directory_;
   double seconds_before_;

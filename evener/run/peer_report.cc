@@ -7,18 +7,23 @@
 
 #include "evener/run/epoch_line.h"
 #include "evener/run/evaluate.h"
+#include "evener/run/judge.h"
+#include "evener/run/trainer.h"
+#include "evener/runtime/replica_distance.h"
 
 namespace evener {
 
 PeerReport::PeerReport(const TrainOptions& options, const TrainingData& data,
                        const GossipWork& work, PeerReplica& replica, Reporter& reporter,
-                       bool keeps_run)
+                       Checkpoint& start, const RunDirectory* directory)
     : options_(options),
       data_(data),
       replica_(replica),
       reporter_(reporter),
-      evaluates_(keeps_run && data.evaluation.has_value()),
-      epoch_(static_cast<std::uint64_t>(work.done)) {
+      start_(start),
+      directory_(directory),
+      evaluates_(directory != nullptr && data.evaluation.has_value()),
+      epoch_(static_cast<std::uint64_t>(epochs_done(work, work.steps))) {
   state_.epochs = options.epochs;
 }
 
@@ -50,14 +55,14 @@ Metrics PeerReport::end_epoch(std::uint64_t epoch, const GossipResult& so_far) {
   const auto count = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
   const std::uint64_t steps =
       std::accumulate(so_far.steps.begin(), so_far.steps.end(), std::uint64_t{0});
-  reporter_.record({"epoch",
-                    steps,
-                    clock_.elapsed(),
-                    {{"epoch", count(epoch)},
-                     {"train_loss", so_far.loss},
-                     {"samples_per_second", state_.samples_per_second},
-                     {"bytes", count(so_far.sent + so_far.received)},
-                     {"exchanges", count(so_far.exchanges)}}});
+  std::vector<Field> whole{{"epoch", count(epoch)},
+                           {"train_loss", so_far.loss},
+                           {"samples_per_second", state_.samples_per_second},
+                           {"bytes", count(so_far.sent + so_far.received)},
+                           {"exchanges", count(so_far.exchanges)}};
+  measure_distance(so_far);
+  if (distance_) whole.emplace_back("replica_distance", *distance_);
+  reporter_.record({"epoch", steps, clock_.elapsed(), std::move(whole)});
   EpochLine line{epoch, options_.epochs, so_far.loss};
   line.has_test = !options_.test.empty();
   line.samples_per_second = state_.samples_per_second;
@@ -65,6 +70,7 @@ Metrics PeerReport::end_epoch(std::uint64_t epoch, const GossipResult& so_far) {
   if (evaluates_ && (epoch % options_.eval_every == 0 || epoch == options_.epochs)) {
     const Stopwatch watch;
     metrics = evaluated();
+    keep_best(metrics, epoch);
     evaluating_ += watch.elapsed();
     state_.metrics = metrics_line(metrics);
     line.metrics = &metrics;
@@ -77,6 +83,23 @@ Metrics PeerReport::end_epoch(std::uint64_t epoch, const GossipResult& so_far) {
   reporter_.say(text_of(line));
   reporter_.flush();
   return metrics;
+}
+
+void PeerReport::keep_best(const Metrics& metrics, std::uint64_t epoch) {
+  const std::string by = deciding_metric(options_);
+  if (!is_best(start_.progress, by, metrics.at(by), epoch)) return;
+  replica_.look([&](std::span<const float> model) {
+    std::copy_n(model.data(), model.size(), start_.model.parameters.data());
+  });
+  save_model(start_.model, directory_->best_model());
+}
+
+/// Of the exchanges since the last time; where there was none it is what it was.
+void PeerReport::measure_distance(const GossipResult& so_far) {
+  const std::uint64_t met = so_far.met - std::exchange(met_, so_far.met);
+  const double apart = so_far.apart - std::exchange(apart_, so_far.apart);
+  if (met == 0) return;
+  distance_ = distance_by_pairs(apart / static_cast<double>(met), so_far.steps.size());
 }
 
 Metrics PeerReport::evaluated() const {

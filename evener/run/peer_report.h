@@ -2,20 +2,25 @@
 // good its own model is.
 #pragma once
 
+#include <optional>
+
 #include "evener/cluster/gossip_peer.h"
 #include "evener/core/time.h"
+#include "evener/run/checkpoint.h"
 #include "evener/run/data.h"
 #include "evener/run/options.h"
 #include "evener/run/reporter.h"
+#include "evener/run/run_directory.h"
 
 namespace evener {
 
 class PeerReport {
  public:
-  /// All outlive it. Without `keeps_run` another peer's evaluations are shown, and there are none
-  /// here.
+  /// All outlive it. The best model so far is saved in the directory, and `start` knows of it;
+  /// without one another peer's evaluations are shown, and there are none here.
   PeerReport(const TrainOptions& options, const TrainingData& data, const GossipWork& work,
-             PeerReplica& replica, Reporter& reporter, bool keeps_run);
+             PeerReplica& replica, Reporter& reporter, Checkpoint& start,
+             const RunDirectory* directory);
 
   /// After each step.
   void step(double epochs, const GossipResult& so_far);
@@ -23,15 +28,21 @@ class PeerReport {
   Metrics finish(const GossipResult& result);
   double samples_per_second() const { return state_.samples_per_second; }
   Seconds seconds() const { return clock_.elapsed(); }
+  /// Between the peers' models, when it was told last; nothing: it has met none.
+  std::optional<double> distance() const { return distance_; }
 
  private:
   Metrics end_epoch(std::uint64_t epoch, const GossipResult& so_far);
   Metrics evaluated() const;
+  void keep_best(const Metrics& metrics, std::uint64_t epoch);
+  void measure_distance(const GossipResult& so_far);
 
   const TrainOptions& options_;
   const TrainingData& data_;
   PeerReplica& replica_;
   Reporter& reporter_;
+  Checkpoint& start_;
+  const RunDirectory* directory_;
   bool evaluates_;
   std::uint64_t epoch_;  // that was told of last
   ProgressState state_;
@@ -39,6 +50,9 @@ class PeerReport {
   double first_epochs_ = -1;
   Seconds first_ = 0;
   Seconds evaluating_ = 0;
+  std::optional<double> distance_;
+  std::uint64_t met_ = 0;  // when it was told last, and the squares
+  double apart_ = 0;
   Stopwatch clock_;
 };
 

@@ -19,6 +19,7 @@
 #include "evener/run/resume.h"
 #include "evener/run/run_directory.h"
 #include "evener/run/start.h"
+#include "evener/run/trainer.h"
 
 namespace evener {
 
@@ -53,7 +54,32 @@ TrainResult complete_run(const TrainOptions& options, const Progress& progress) 
   result.ended = "epochs";
   result.progress = progress;
   result.strategy = options.strategy;
+  if (progress.best_epoch > 0) result.best_by = deciding_metric(options);
   return result;
+}
+
+/// What takes all peers to be of one mind, or the batches of one process.
+void refuse_what_peers_cannot(const TrainOptions& options) {
+  for (const auto& [name, given] : {std::pair{"--early-stop", options.early_stop != "none"},
+                                    {"--average", options.average > 0},
+                                    {"--balance nnz", options.balance != "rows"}}) {
+    if (given) throw UsageError(fmt::format("{}: not for gossiping peers", name));
+  }
+}
+
+/// What this one has seen of itself, and knows of the others.
+std::vector<WorkerResult> peers_in(const GossipResult& gossip, std::size_t batch, int rank,
+                                   Seconds seconds) {
+  std::vector<WorkerResult> workers = worker_results(gossip.timeline, seconds);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    WorkerResult& worker = workers[i];
+    worker.tasks = worker.updates = gossip.steps[i];
+    worker.rows = gossip.steps[i] * batch;
+    worker.batch = batch;
+    worker.lost = gossip.lost[i];
+    if (static_cast<int>(i) != rank) worker.staleness_counts = {};
+  }
+  return workers;
 }
 
 GossipWork work_of(const TrainOptions& options, const TrainingData& data, const Checkpoint& start,
@@ -71,15 +97,18 @@ GossipWork work_of(const TrainOptions& options, const TrainingData& data, const 
   config.batch_per_device = options.batch_size_per_device;
   work.batch = config.shared_batch();
   // Devices, evaluations and checkpoints are each peer's own.
+  const TrainOptions elsewhere = with_absolute_paths(options);
+  const auto own = {"cache", "cache-dir", "read-threads"};
   for (const auto& info : train_option_table()) {
     const bool shared =
         info.group == "Network" || info.group == "Optimizer" || info.group == "Training";
     if (shared && info.of_run) work.options[info.name] = info.get(options);
+    const bool is_own = std::find(own.begin(), own.end(), info.name) != own.end();
+    if (info.group == "Data" && !is_own) work.data_options[info.name] = info.get(elsewhere);
   }
   work.options["strategy"] = parse_strategy(strategy_of(options)).text();
   work.epochs = static_cast<double>(options.epochs);
-  work.done = static_cast<double>(start.progress.epoch) +
-              static_cast<double>(start.progress.next_row) / static_cast<double>(work.rows.size());
+  work.steps = steps_in(start, work, peers);
   work.schedule = schedule_of(options);
   work.seed = options.seed;
   const FloatBuffer& parameters = start.model.parameters;
@@ -97,16 +126,21 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   const bool resumes = !options.resume.empty();
   options.strategy = strategy_for_peers(options);
   check_options(options);
+  refuse_what_peers_cannot(options);
   if (!options.output.empty() && context.keeps_run) refuse_existing_run(options.output);
   NodeSurroundings surroundings;
   surroundings.devices = options.devices == "auto" ? "cpu" : options.devices;
   surroundings.strategy = context.device_strategy;
-  surroundings.strategy_option = "--device-strategy";
+  surroundings.strategy_option = context.device_strategy_option;
   surroundings.memory_limit = options.memory_limit;
   surroundings.opening = context.devices;
   surroundings.opening.say = [&](const std::string& line) { reporter.say(line); };
   check_devices(surroundings);
   const TrainingData data = open_training_data(options, context.cache_directory, warn);
+  if (context.data_print && *context.data_print != print_of(data)) {
+    throw UsageError(
+        fmt::format("{}: this is not the data that the other peers have", options.data));
+  }
   std::optional<Checkpoint> start;
   if (resumes) {
     start = resumed_start(options, reporter);
@@ -132,19 +166,24 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
 
   const auto rank = static_cast<std::size_t>(peers.self);
   const Training training = training_of_worker(training_of(options), rank);
-  const GossipWork work = work_of(options, data, *start, peers.addresses.size());
+  GossipWork work = work_of(options, data, *start, peers.addresses.size());
+  if (resumes) work.memory = memory_in(*start, peers.self);
   NodeDevices devices =
       open_node(surroundings, work.batch, start->model.network, training, data.train);
   PeerReplica replica(std::move(devices.replica), start->model.network, data.train,
                       peer_options(strategy));
   peers.interrupted = context.interrupted;
   peers.say = [&](const std::string& line) { reporter.say(line); };
-  PeerCheckpoints checkpoints(options, work, *start, directory ? &*directory : nullptr);
-  PeerReport report(options, data, work, replica, reporter, directory.has_value());
+  PeerCheckpoints checkpoints(options, work, peers.self, *start, directory ? &*directory : nullptr);
+  PeerReport report(options, data, work, replica, reporter, *start,
+                    directory ? &*directory : nullptr);
   peers.progress = [&](double epochs, const GossipResult& so_far) {
     report.step(epochs, so_far);
     if (!checkpoints.due(epochs)) return;
-    replica.look([&](std::span<const float> model) { checkpoints.save(model, epochs); });
+    PeerMemory memory = replica.memory();
+    replica.look([&](std::span<const float> model) {
+      checkpoints.save(model, std::move(memory), so_far.steps);
+    });
   };
   reporter.say(fmt::format(
       "peer {} of {} by {} on {} ({}, {}, {})", peers.self, peers.addresses.size(), strategy.text(),
@@ -161,19 +200,29 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   result.strategy = strategy.text();
   const std::uint64_t total =
       std::accumulate(gossip.steps.begin(), gossip.steps.end(), std::uint64_t{0});
-  const double epochs = gossip.signal == 0 ? work.epochs
-                                           : static_cast<double>(total * work.batch) /
-                                                 static_cast<double>(work.rows.size());
-  result.progress.epoch = static_cast<std::uint64_t>(epochs);
+  result.progress.epoch = gossip.signal == 0
+                              ? options.epochs
+                              : static_cast<std::uint64_t>(epochs_done(work, gossip.steps));
   result.progress.seconds = seconds_before + report.seconds();
   result.progress.step = total;
   result.samples_per_second = report.samples_per_second();
   replica.device().load(0, gossip.model.span());
-  checkpoints.save(std::as_const(gossip.model).span(), epochs);
+  if (gossip.signal == 0) result.metrics = report.finish(gossip);
+  PeerMemory memory = replica.memory();
+  if (gossip.signal == 0) {  // all have the same model now
+    memory.reference = {};
+    memory.behind = 0;
+    memory.weight = 1;
+  }
+  checkpoints.save(std::as_const(gossip.model).span(), std::move(memory), gossip.steps);
   start->model.parameters = std::move(gossip.model);
   if (directory) save_model(start->model, directory->last_model());
-  if (gossip.signal == 0) result.metrics = report.finish(gossip);
   result.metrics_epoch = options.epochs;
+  const Progress& progress = start->progress;
+  result.progress.best_metric = progress.best_metric;
+  result.progress.best_epoch = progress.best_epoch;
+  if (progress.best_epoch > 0) result.best_by = deciding_metric(options);
+  result.replica_distance = report.distance();
   result.notes.push_back(fmt::format(
       "{} exchanges, {} offers declined, {} refused; {:.1f} MB of models sent, {:.1f} MB received; "
       "the mean of {}",
@@ -181,19 +230,10 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
       static_cast<double>(gossip.received) / 1e6,
       counted(static_cast<std::uint64_t>(gossip.models), "model")));
   reporter.say(result.notes.back());
-  for (std::size_t i = 0; i < gossip.steps.size(); ++i) {
-    WorkerResult worker;
-    worker.name = fmt::format("peer {}", i);
-    worker.tasks = worker.updates = gossip.steps[i];
-    worker.rows = gossip.steps[i] * work.batch;
-    worker.batch = work.batch;
-    if (i == rank) {
-      worker.bytes = gossip.sent + gossip.received;
-      worker.rejected = gossip.declined;
-      worker.exchanges = gossip.exchanges;
-      worker.compute = gossip.training / std::max(report.seconds(), 1e-9);
-    }
-    result.workers.push_back(worker);
+  result.workers = peers_in(gossip, work.batch, peers.self, report.seconds());
+  if (directory) {
+    const std::string trace = gossip.timeline.trace_json();
+    write_atomically(directory->trace(), std::as_bytes(std::span(trace)));
   }
   auto fields = metric_fields(result.metrics);
   fields.insert(fields.begin(), {"ended", result.ended});

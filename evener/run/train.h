@@ -34,7 +34,10 @@ struct RunContext {
   std::shared_ptr<Nodes> nodes;
   /// Set: this process is one of these gossiping peers.
   std::optional<GossipPeerOptions> peers;
+  /// Of a peer that was told what is trained: what its data must be.
+  std::optional<DataPrint> data_print;
   std::string device_strategy;  // of such a peer's several devices; empty: as --strategy auto
+  std::string device_strategy_option = "--device-strategy";  // where the user names it
   /// Of peers. False: another one keeps the run directory.
   bool keeps_run = true;
 };
@@ -69,6 +72,9 @@ struct TrainResult {
   std::string best_by;              // the metric that decides; empty without evaluation
   bool virtual_time = false;        // all seconds are those of simulated devices
   std::string strategy;             // with the options that differ from its defaults
+  /// Between replicas at the end of the last epoch (runtime/replica_distance.h), where each worker
+  /// has one.
+  std::optional<double> replica_distance{};
   std::vector<WorkerResult> workers;
   std::vector<std::string> notes;  // what was measured and decided, devices that were lost
   bool was_complete = false;       // a finished run was resumed: nothing was done

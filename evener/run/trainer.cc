@@ -12,6 +12,7 @@
 #include "evener/core/file.h"
 #include "evener/core/finite.h"
 #include "evener/run/evaluate.h"
+#include "evener/run/judge.h"
 #include "evener/run/start.h"
 
 namespace evener {
@@ -191,17 +192,8 @@ bool Trainer::evaluate_replica() {
 }
 
 void Trainer::judge(std::uint64_t epoch) {
-  Progress& progress = current_.progress;
-  const double value = metrics_.at(best_by_);
-  const bool better =
-      larger_is_better(best_by_) ? value > progress.best_metric : value < progress.best_metric;
-  if (progress.best_epoch == 0 || better) {
-    progress.best_metric = value;
-    progress.best_epoch = epoch;
-    progress.epochs_since_best = 0;
+  if (is_best(current_.progress, best_by_, metrics_.at(best_by_), epoch)) {
     save_parameters(directory_.best_model());
-  } else {
-    progress.epochs_since_best = epoch - progress.best_epoch;
   }
 }
 
@@ -304,6 +296,7 @@ TrainResult Trainer::leave(const std::string& ended, int signal) {
   result.best_by = best_by_;
   result.strategy = engine().strategy().text();
   result.virtual_time = engine().is_virtual();
+  result.replica_distance = engine().distance();
   result.workers = worker_results(engine().timeline(), step_seconds_ - trial_seconds_);
   result.notes = notes_;
   write_trace();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "evener/runtime/models.h"
+#include "evener/runtime/replica_distance.h"
 
 namespace evener {
 
@@ -27,10 +28,13 @@ void PeerReplica::start_from(std::span<const float> model) {
   replica_->load(0, model);
   touched_.clear();
   change_ = behind_ = 0;
-  if (!tracks()) return;
-  std::copy_n(model.data(), map_.size(), reference_.data());
+  if (tracks()) measure_from(model);
+}
+
+void PeerReplica::measure_from(std::span<const float> reference) {
+  std::copy_n(reference.data(), map_.size(), reference_.data());
   length_ = 0;
-  for (const float value : model) length_ += static_cast<double>(value) * value;
+  for (const float value : reference) length_ += static_cast<double>(value) * value;
 }
 
 double PeerReplica::train(const Task& task) {
@@ -67,6 +71,7 @@ Parcel PeerReplica::answer(const Parcel& offer) {
     const double sum = weight_ + offer.weight;
     with_own([&] {
       pack(offer, mine);
+      apart_ = pair_distance(offer.values, mine.values);
       move(offer, offer.values, mine.values, static_cast<float>(offer.weight / sum));
     });
     weight_ = sum;
@@ -76,6 +81,7 @@ Parcel PeerReplica::answer(const Parcel& offer) {
   with_own([&] {
     pack(offer, mine);
     round(mine);
+    apart_ = pair_distance(offer.values, mine.values);
     move(offer, offer.values, mine.values, 0.5F);
     follow(offer);
   });
@@ -84,7 +90,9 @@ Parcel PeerReplica::answer(const Parcel& offer) {
 
 void PeerReplica::settle(const Parcel& offered, const Parcel& reply) {
   change_ = 0;
+  apart_.reset();
   if (options_.push_sum) return;
+  apart_ = pair_distance(offered.values, reply.values);
   with_own([&] {
     move(offered, reply.values, offered.values, 0.5F);
     follow(offered);
@@ -96,6 +104,33 @@ Parcel PeerReplica::whole() {
   with_own([&] { pack(parcel, parcel); });
   parcel.weight = weight_;
   return parcel;
+}
+
+PeerMemory PeerReplica::memory() {
+  PeerMemory memory;
+  for (int i = 1; i < replica_->vectors(); ++i) {
+    replica_->store(i, memory.optimizer.emplace_back(map_.size()).span());
+  }
+  memory.reference = FloatBuffer(reference_.size());
+  std::copy_n(reference_.data(), reference_.size(), memory.reference.data());
+  memory.behind = behind_;
+  memory.weight = weight_;
+  return memory;
+}
+
+void PeerReplica::remember(const PeerMemory& memory) {
+  for (std::size_t i = 0; i < memory.optimizer.size(); ++i) {
+    replica_->load(static_cast<int>(i) + 1, memory.optimizer[i].span());
+  }
+  weight_ = memory.weight;
+  if (!tracks() || memory.reference.size() != map_.size()) return;
+  measure_from(memory.reference.span());
+  behind_ = memory.behind;
+  with_own([&] {
+    for (std::uint32_t row = 0; row < map_.rows(); ++row) {
+      if (distance(map_.row(row)) > 0) touched_.add(row);
+    }
+  });
 }
 
 /// Squared, from the reference. Where no step has been, both are the same.

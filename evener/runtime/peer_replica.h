@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,6 +31,15 @@ struct PeerOptions {
 };
 PeerOptions peer_options(const StrategyChoice& strategy);
 
+/// What a peer remembers beside its model.
+struct PeerMemory {
+  std::vector<FloatBuffer> optimizer;  // its vectors
+  FloatBuffer reference;  // the model as others know it: what has not travelled yet is owed; may be
+                          // empty
+  double behind = 0;      // squared distance from it after the last exchange
+  double weight = 1;      // of push-sum
+};
+
 /// All calls but train() while no step is under way. DeviceError as the device's.
 class PeerReplica {
  public:
@@ -50,8 +60,16 @@ class PeerReplica {
   Parcel answer(const Parcel& offer);
   void settle(const Parcel& offered, const Parcel& reply);
 
+  /// How far both models were apart in the last answer() or settle() (replica_distance.h), by the
+  /// numbers that travelled; nothing where it has not seen the other's.
+  std::optional<double> apart() const { return apart_; }
+
   /// All of it.
   Parcel whole();
+
+  PeerMemory memory();
+  /// After start_from. Of a memory without a reference all that it starts from has travelled.
+  void remember(const PeerMemory& memory);
 
   /// Calls read(model).
   template <class F>
@@ -81,6 +99,7 @@ class PeerReplica {
   void move(const Parcel& offer, const std::vector<float>& to, const std::vector<float>& from,
             float share);
   void follow(const Parcel& offer);
+  void measure_from(std::span<const float> reference);
 
   std::unique_ptr<Replica> replica_;
   bool sparse_;
@@ -95,6 +114,7 @@ class PeerReplica {
   double behind_ = 0;        // squared distance from it after the last exchange
   double change_ = 0;
   double weight_ = 1;  // of push-sum
+  std::optional<double> apart_;
 };
 
 }  // namespace evener

@@ -40,4 +40,22 @@ double replica_distance(std::span<const FloatBuffer> replicas) {
   return std::sqrt(apart / std::max(length, 1e-30));
 }
 
+double pair_distance(std::span<const float> a, std::span<const float> b) {
+  double apart = 0, length = 0;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    const double d = static_cast<double>(a[j]) - b[j];
+    const double m = 0.5 * (static_cast<double>(a[j]) + b[j]);
+    apart += d * d;
+    length += m * m;
+  }
+  return std::sqrt(apart / std::max(length, 1e-30));
+}
+
+// Two of n that are drawn at random are on average 2n / (n - 1) times as far apart, in squares, as
+// one is from the mean of all.
+double distance_by_pairs(double mean_square, std::size_t replicas) {
+  const auto n = static_cast<double>(std::max<std::size_t>(replicas, 2));
+  return std::sqrt(mean_square * (n - 1) / (2 * n));
+}
+
 }  // namespace evener

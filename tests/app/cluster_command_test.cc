@@ -41,7 +41,21 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
   expect_error(coordinator({"--workers", "2", "--evict", "1", "--listen", "127.0.0.1:0"}), 2,
                "--evict 1");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "cluster"));
-  expect_error({"worker"}, 2, "--coordinator is missing");
+  expect_error({"worker"}, 2, "--coordinator or --peers is missing");
+  const std::string peers = "127.0.0.1:1,127.0.0.1:2";
+  expect_error({"worker", "--peers", peers, "--coordinator", "127.0.0.1:1", "--rank", "0"}, 2,
+               "--coordinator and --peers: choose one");
+  expect_error({"worker", "--peers", peers}, 2, "--rank is missing");
+  expect_error({"worker", "--peers", peers, "--rank", "2"}, 2, "--rank 2: there are 2 --peers");
+  expect_error({"worker", "--peers", peers, "--rank", "1", "--listen", "0.0.0.0:0"}, 2,
+               "--insecure");
+  expect_error({"worker", "--peers", peers, "--rank", "1", "--emulate", "x0.5"}, 2,
+               "--emulate: not with --peers");
+  expect_error({"worker", "--coordinator", "127.0.0.1:1", "-o", "run"}, 2, "-o is for --peers");
+  expect_error({"worker", "--coordinator", "127.0.0.1:1", "--listen", "127.0.0.1:0"}, 2,
+               "--listen is for --peers");
+  expect_error({"worker", "--peers", peers, "--rank", "1", "--wait-seconds", "0.1", "--quiet"}, 1,
+               "no peer has answered for 0.1 s");
   expect_error({"worker", "--coordinator", "here"}, 2, "--coordinator here");
   expect_error({"worker", "--coordinator", "127.0.0.1:1", "--devices", "gpu"}, 2, "gpu");
   expect_error(

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evener/cluster/peer_enquiry.h"
 #include "evener/cluster/peer_mail.h"
 #include "evener/nn/initialise.h"
 #include "evener/runtime/engine_replica.h"
@@ -121,7 +122,7 @@ class GossipPeerTest : public testing::Test {
 };
 
 TEST_F(GossipPeerTest, AllTrainAndEndWithTheSameModel) {
-  for (const char* strategy : {"gossip", "adaptive-gossip:warmup=5:k-max=10", "gossip:overlap=off",
+  for (const char* strategy : {"gossip", "adaptive-gossip:warmup=5:k-max=10", "gossip:overlap=0",
                                "gossip:merge=pushsum", "gossip:rows=changed:peer-choice=ring",
                                "gossip:compress=fp16", "gossip:compress=top-k:top-k=0.1",
                                "adaptive-gossip:rows=changed:compress=fp16:warmup=5:k-max=10"}) {
@@ -134,6 +135,10 @@ TEST_F(GossipPeerTest, AllTrainAndEndWithTheSameModel) {
       ASSERT_EQ(peer->error, "") << strategy;
       EXPECT_EQ(peer->result.models, 3) << strategy;
       exchanges += peer->result.exchanges;
+      if (peer->result.exchanges > 20) {  // of push-sum half of them see both models
+        EXPECT_GT(peer->result.met, 0U) << strategy;
+        EXPECT_GT(peer->result.apart, 0) << strategy;
+      }
       const auto& first = peers[0]->result.model;
       ASSERT_EQ(peer->result.model.size(), first.size());
       for (std::size_t j = 0; j < first.size(); ++j) {
@@ -279,6 +284,58 @@ TEST_F(GossipPeerTest, WhoseListOrDataIsAnotherIsRefused) {
                 HasSubstr("peer 0 was refused: its --hidden is missing, here it is 64"));
   }
   one->stop = true;
+}
+
+/// Why one who asks what is trained is refused; empty: it was told.
+std::string why_not_told(const GossipPeerOptions& options) {
+  try {
+    ask_peers(options);
+  } catch (const Error& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+TEST_F(GossipPeerTest, WhoWouldJoinIsToldWhatIsTrainedUnlessItsPlaceIsTaken) {
+  work_.options = {{"hidden", "8"}, {"strategy", "gossip"}};
+  work_.data_options = {{"data", "/where/it/is"}};
+  const auto addresses = free_addresses(3);
+  GossipPeerOptions asks;
+  asks.self = 2;
+  asks.addresses = addresses;
+  asks.patience = 0.2;
+  EXPECT_THAT(why_not_told(asks), HasSubstr("no peer has answered for 0.2 s"));
+  asks.patience = 20;
+  auto first = start(0, addresses, "gossip");
+  const Job job = ask_peers(asks);
+  EXPECT_EQ(job.options, (std::map<std::string, std::string>{
+                             {"data", "/where/it/is"}, {"hidden", "8"}, {"strategy", "gossip"}}));
+  EXPECT_EQ(job.data, work_.data);
+  EXPECT_EQ(job.batch, work_.batch);
+
+  const auto asked_as = [&](auto change) {
+    GossipPeerOptions other = asks;
+    change(other);
+    return why_not_told(other);
+  };
+  EXPECT_THAT(asked_as([](auto& other) { other.self = 0; }),
+              HasSubstr("the place of peer 0 is taken: give another --rank"));
+  EXPECT_THAT(asked_as([](auto& other) { other.token = "guessed"; }),
+              HasSubstr("it does not know the token"));
+  EXPECT_THAT(asked_as([](auto& other) {
+                other.addresses.pop_back();
+                other.self = 1;
+              }),
+              HasSubstr("its list of --peers is another"));
+
+  // When the second has come, the first one knows it.
+  asks.self = 1;
+  EXPECT_EQ(why_not_told(asks), "");
+  auto second = start(1, addresses, "gossip");
+  std::string why;
+  for (const Stopwatch clock; why.empty() && clock.elapsed() < 20;) why = why_not_told(asks);
+  EXPECT_THAT(why, HasSubstr("the place of peer 1 is taken"));
+  first->stop = second->stop = true;
 }
 
 }  // namespace

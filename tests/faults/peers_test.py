@@ -62,13 +62,19 @@ class Peers(unittest.TestCase):
         self.assertEqual(self.model("run1"), self.model("again"))
 
     def test_one_that_is_stopped_is_not_waited_for(self):
-        peers = [self.start(rank, f"run{rank}", 300) for rank in range(self.COUNT)]
+        peers = [self.start(rank, f"run{rank}", 100) for rank in range(self.COUNT)]
         for peer in peers[:2]:
             peer.wait_for("peer 2 is there")
         time.sleep(0.5)
         peers[2].send(signal.SIGSTOP)
-        for peer in peers[:2]:
+        for rank, peer in enumerate(peers[:2]):
             self.assertEqual(peer.finish(), 0, peer.said())
+            result = json.loads(peer.out)
+            self.assertEqual([device["lost"] for device in result["devices"]], [False, False, True])
+            self.assertGreater(result["best"]["value"], 0)
+            self.assertTrue((self.path / f"run{rank}/best.safetensors").exists())
+            trace = json.loads((self.path / f"run{rank}/trace.json").read_text())
+            self.assertTrue(any(event["name"] == "step" and event["tid"] == rank + 1 for event in trace["traceEvents"]))
         self.assertEqual(self.model("run0"), self.model("run1"))
         peers[2].send(signal.SIGKILL)
 
@@ -89,7 +95,11 @@ class Peers(unittest.TestCase):
         for peer in peers:
             self.assertEqual(peer.finish(), 0, peer.said())
             self.assertIn("the mean of 3 models", peer.said())
-            self.assertEqual(json.loads(peer.out)["epochs"], 30)
+            result = json.loads(peer.out)
+            self.assertEqual(result["epochs"], 30)
+            self.assertGreater(result["replica_distance"], 0)
+        told = [json.loads(line) for line in (self.path / "run0/metrics.jsonl").read_text().splitlines()]
+        self.assertTrue(any(record.get("replica_distance", 0) > 0 for record in told if record["kind"] == "epoch"))
         self.assertEqual(self.model("run0"), self.model("run1"))
         self.assertEqual(self.model("run0"), self.model("run2"))
 
@@ -102,6 +112,39 @@ class Peers(unittest.TestCase):
         self.assertTrue((self.path / "run1/last.safetensors").exists())
         for rank in (0, 2):
             self.assertEqual(peers[rank].finish(), 0, peers[rank].said())
+
+    def join(self, rank, name, *options):
+        """By `evener worker`, without a word of what is trained."""
+        process = Process(["worker", "--peers", ",".join(self.addresses), "--rank", str(rank), "--devices", "cpu:1", "-o", str(self.path / name),
+                           *options], environment={"EVENER_CACHE_DIR": str(self.path / "cache")})
+        self.addCleanup(process.end)
+        return process
+
+    def test_one_joins_by_a_short_command_and_ends_with_the_same_model(self):
+        peers = [self.start(rank, f"run{rank}", 200) for rank in range(self.COUNT)]
+        for peer in peers[:2]:
+            peer.wait_for("peer 2 is there")
+            peer.wait_for("epoch 2/200")
+        refused = self.join(1, "refused")
+        self.assertEqual(refused.finish(), 1, refused.said())
+        self.assertRegex(refused.said(), "the place of peer 1 is taken: give another --rank")
+        peers[2].send(signal.SIGKILL)
+        peers[2].finish()
+        peers[2] = self.join(2, "joined")
+        peers[2].wait_for("joined late, with the model of peer")
+        for peer in peers:
+            self.assertEqual(peer.finish(), 0, peer.said())
+            self.assertIn("the mean of 3 models", peer.said())
+        self.assertEqual(self.model("run0"), self.model("run1"))
+        self.assertEqual(self.model("run0"), self.model("joined"))
+
+    def test_one_that_joins_must_have_the_same_data(self):
+        peers = [self.start(rank, f"run{rank}", 200) for rank in range(2)]
+        peers[0].wait_for("peer 1 is there")
+        other = self.join(2, "other", "--data", str(self.path / "data/test.txt"))
+        self.assertEqual(other.finish(), 2, other.said())
+        self.assertIn("this is not the data that the other peers have", other.said())
+        self.assertFalse((self.path / "other").exists())
 
 
 if __name__ == "__main__":

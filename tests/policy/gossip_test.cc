@@ -1,6 +1,7 @@
 // Gossiping nodes as state machines, with one number each for a model, and letters that are lost,
 // late, repeated and out of order.
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -71,7 +72,7 @@ TEST(GossipNode, AdaptiveOffersWhenTheModelHasChanged) {
 
 TEST(GossipNode, WhoIsToWaitWaits) {
   GossipRule rule;
-  rule.overlap = false;
+  rule.overlap = 0;
   GossipNode node = node_among(0, 2, rule);
   node.step(1);
   node.rest(0);
@@ -79,6 +80,37 @@ TEST(GossipNode, WhoIsToWaitWaits) {
   node.receive({Letter::Kind::decline, 1, 0, 1});
   EXPECT_TRUE(node.may_train());
   EXPECT_EQ(node.silence(), 1U) << "what was declined is no exchange";
+}
+
+TEST(GossipNode, TrainsOnForSoManyStepsWhileItsOfferIsUnderWay) {
+  constexpr int kMany = 1000;
+  struct Row {
+    double overlap;
+    int steps;
+  };
+  for (const auto& [overlap, steps] :
+       {Row{0, 0}, {0.5, 0}, {1, 1}, {4, 4}, {std::numeric_limits<double>::infinity(), kMany}}) {
+    GossipRule rule;
+    rule.overlap = overlap;
+    GossipNode node = node_among(0, 2, rule);
+    for (std::uint64_t offer = 1; offer <= 3; ++offer) {  // each is counted anew
+      node.step(1);
+      ASSERT_EQ(node.rest(0), (Actions{NodeOffers{1, offer}}));
+      int trained = 0;
+      for (; trained < kMany && node.may_train(); ++trained) {
+        node.step(1);
+        EXPECT_TRUE(node.rest(0).empty());
+      }
+      EXPECT_EQ(trained, steps) << overlap;
+      // It answers while it waits, and that is not what it waits for.
+      node.receive({Letter::Kind::offer, 1, 0, offer});
+      node.rest(0);
+      EXPECT_EQ(node.may_train(), steps == kMany) << overlap;
+      node.receive({Letter::Kind::reply, 1, 0, offer});
+      EXPECT_EQ(node.rest(0), (Actions{NodeSettles{1, offer}}));
+      EXPECT_TRUE(node.may_train());
+    }
+  }
 }
 
 TEST(GossipNode, AnswersOneOfferAtEachRestAndOnce) {
@@ -132,7 +164,7 @@ TEST(GossipNode, ThePeersAreWhoTheyShouldBe) {
 
 TEST(GossipNode, AnExchangeWithOneThatIsGoneIsOver) {
   GossipRule rule;
-  rule.overlap = false;
+  rule.overlap = 0;
   GossipNode node = node_among(0, 3, rule);
   node.step(1);
   const auto offer = std::get<NodeOffers>(node.rest(0).at(0));
@@ -154,14 +186,24 @@ class Village {
     }
     weights_.assign(models_.size(), 1);
     offered_.resize(models_.size());
+    trained_.resize(models_.size());
   }
 
   double loss = 0, repeat = 0;
+  /// Whether a node may begin a step, in the place of its own answer.
+  std::function<bool(const GossipNode&)> may_train = [](const GossipNode& node) {
+    return node.may_train();
+  };
 
   /// A node steps without learning anything, some letters arrive in any order.
   void stir() {
     const auto who = static_cast<int>(random_.below(nodes_.size()));
-    if (node(who).may_train()) node(who).step(random_.uniform());
+    if (may_train(node(who))) {
+      std::size_t& trained = trained_[static_cast<std::size_t>(who)];
+      if (node(who).waits()) ++trained;
+      longest_overlap_ = std::max(longest_overlap_, trained);
+      node(who).step(random_.uniform());
+    }
     rest(who, true);
     while (!letters_.empty() && random_.uniform() < 0.7) deliver();
   }
@@ -193,6 +235,9 @@ class Village {
     return *high - *low;
   }
   std::size_t longest_silence() const { return silence_; }
+  /// Most steps that a node did between its offer and the end of it.
+  std::size_t longest_overlap() const { return longest_overlap_; }
+  const std::vector<double>& models() const { return models_; }
   std::size_t exchanges() const { return exchanges_; }
   GossipNode& node(int i) { return nodes_[static_cast<std::size_t>(i)]; }
 
@@ -207,6 +252,7 @@ class Village {
   void rest(int i, bool offers) {
     for (const auto& action : node(i).rest(0, offers)) {
       std::visit(Cases{[&](const NodeOffers& a) {
+                         trained_[static_cast<std::size_t>(i)] = 0;
                          if (rule_.push_sum) weight_of(i) /= 2;
                          offered(i) = {model(i), weight_of(i)};
                          send({Letter::Kind::offer, i, a.to, a.sequence});
@@ -258,14 +304,15 @@ class Village {
   std::vector<Value> offered_;
   std::map<std::pair<int, int>, double> answers_;
   std::vector<Letter> letters_;
-  std::size_t silence_ = 0, exchanges_ = 0;
+  std::vector<std::size_t> trained_;  // steps of each while its offer is under way
+  std::size_t silence_ = 0, exchanges_ = 0, longest_overlap_ = 0;
 };
 
 TEST(Village, TheSumIsKeptUnderLossRepetitionAndDisorder) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     GossipRule rule;
     rule.push_sum = seed % 2 == 1;
-    rule.overlap = seed % 3 != 0;
+    rule.overlap = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 2 : std::numeric_limits<double>::infinity();
     rule.peers = static_cast<PeerChoice>(seed % 4);
     Village village(2 + static_cast<int>(seed % 7), rule, seed);
     village.loss = seed % 5 == 0 ? 0 : 0.3;
@@ -300,11 +347,56 @@ RC_GTEST_PROP(GossipNode, IsNeverSilentForLongerThanKMax, ()) {
   rule.warmup = 0;
   rule.eps = *rc::gen::inRange(0, 30) * 0.1;
   rule.k_max = *rc::gen::inRange(1, 20);
-  rule.overlap = false;  // whoever waits for an answer trains nothing
+  rule.overlap = 0;  // whoever waits for an answer trains nothing
   Village village(4, rule, *rc::gen::arbitrary<std::uint64_t>());
   for (int i = 0; i < 500; ++i) village.stir();
   // A refusal sends it to the next step with what it had.
   RC_ASSERT(static_cast<double>(village.longest_silence()) <= rule.k_max + 20);
+}
+
+RC_GTEST_PROP(GossipNode, NeverTrainsForLongerThanOverlapWhileItsOfferIsUnderWay, ()) {
+  GossipRule rule;
+  rule.overlap = *rc::gen::inRange(0, 6);
+  rule.period = *rc::gen::inRange<std::size_t>(1, 5);
+  rule.push_sum = *rc::gen::arbitrary<bool>();
+  Village village(2 + *rc::gen::inRange(0, 4), rule, *rc::gen::arbitrary<std::uint64_t>());
+  village.loss = 0.5;
+  village.repeat = 0.2;
+  // What is lost is not sent again for long: by then it has trained as long as it may.
+  for (int i = 0; i < 300; ++i) village.stir();
+  RC_ASSERT(static_cast<double>(village.longest_overlap()) <= rule.overlap);
+  village.settle();
+  for (int i = 0; i < 300; ++i) village.stir();
+  RC_ASSERT(static_cast<double>(village.longest_overlap()) <= rule.overlap);
+}
+
+TEST(Village, WithoutOverlapItIsTheClassicFormAndWithoutLimitNobodyWaits) {
+  constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+  struct Row {
+    double overlap;
+    std::function<bool(const GossipNode&)> form;
+  };
+  for (const auto& [overlap, form] :
+       {Row{0, [](const GossipNode& node) { return !node.waits(); }},
+        Row{kUnlimited, [](const GossipNode& /*node*/) { return true; }}}) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      GossipRule rule;
+      rule.overlap = overlap;
+      rule.push_sum = seed % 2 == 1;
+      Village by_rule(4, rule, seed);
+      rule.overlap = overlap == 0 ? kUnlimited : 0;  // what it says is not asked for
+      Village by_form(4, rule, seed);
+      by_form.may_train = form;
+      for (Village* village : {&by_rule, &by_form}) {
+        village->loss = 0.2;
+        for (int i = 0; i < 200; ++i) village->stir();
+        village->settle();
+      }
+      ASSERT_GT(by_rule.exchanges(), 0U);
+      ASSERT_EQ(by_rule.exchanges(), by_form.exchanges()) << overlap << " " << seed;
+      ASSERT_EQ(by_rule.models(), by_form.models()) << overlap << " " << seed;
+    }
+  }
 }
 
 TEST(GossipNode, WithoutThresholdItIsGossipEveryStepAndWithoutLimitsItIsAlone) {

@@ -14,6 +14,7 @@
 #include "evener/nn/initialise.h"
 #include "evener/policy/gossip_node.h"
 #include "evener/policy/policy.h"
+#include "evener/runtime/replica_distance.h"
 
 namespace evener {
 namespace {
@@ -182,6 +183,54 @@ TEST(PeerReplica, TheTwoMovesOfAnExchangeAreOppositeToTheBit) {
   }
 }
 
+TEST(PeerReplica, WhereTwoMeetTheyKnowHowFarTheyWereApart) {
+  Replicas replicas(2, "gossip");
+  EXPECT_FALSE(replicas[0].apart());
+  replicas.train(0, rows_to_learn(replicas.data(), 4), 0.3F);
+  std::vector<FloatBuffer> both;
+  for (int i = 0; i < 2; ++i) {
+    const auto model = replicas.model(i);
+    both.emplace_back(model.size());
+    std::copy(model.begin(), model.end(), both.back().data());
+  }
+  const double apart = replica_distance(both);
+  ASSERT_GT(apart, 1e-4);
+  replicas.exchange(0, 1);
+  ASSERT_TRUE(replicas[0].apart() && replicas[1].apart());
+  EXPECT_EQ(*replicas[0].apart(), *replicas[1].apart());
+  EXPECT_NEAR(distance_by_pairs(*replicas[0].apart() * *replicas[0].apart(), 2), apart,
+              1e-9 * apart);
+  replicas.exchange(0, 1);
+  EXPECT_LT(*replicas[0].apart(), 1e-6) << "they are the same now";
+  Replicas push(2, "gossip:merge=pushsum");
+  push.train(0, rows_to_learn(push.data(), 4), 0.3F);
+  push.exchange(0, 1);
+  EXPECT_FALSE(push[0].apart()) << "it has not seen the other's";
+  EXPECT_GT(*push[1].apart(), 1e-4);
+}
+
+TEST(ReplicaDistance, ByPairsIsThatOfAll) {
+  Random random(4);
+  std::vector<FloatBuffer> models;
+  for (int i = 0; i < 5; ++i) {
+    FloatBuffer& model = models.emplace_back(1000);
+    for (std::size_t j = 0; j < 1000; ++j) {
+      model[j] = std::sin(static_cast<float>(j)) + 0.01F * static_cast<float>(random.normal());
+    }
+  }
+  double squares = 0;
+  int pairs = 0;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    for (std::size_t j = i + 1; j < models.size(); ++j, ++pairs) {
+      const double apart =
+          pair_distance(std::as_const(models[i]).span(), std::as_const(models[j]).span());
+      squares += apart * apart;
+    }
+  }
+  const double all = replica_distance(models);
+  EXPECT_NEAR(distance_by_pairs(squares / pairs, models.size()), all, 1e-3 * all);
+}
+
 TEST(PeerReplica, HalfPrecisionTakesHalfTheBytes) {
   Replicas replicas(2, "gossip:compress=fp16");
   const Parcel offer = replicas[0].offer();
@@ -220,6 +269,34 @@ TEST(PeerReplica, WhatIsNotPickedIsPickedLater) {
   for (std::size_t j = 0; j < one.size(); ++j) {
     ASSERT_NEAR(one[j], two[j], 1e-6);
     ASSERT_NEAR(two[j], (changed[j] + replicas.start()[j]) / 2, 1e-6);
+  }
+}
+
+TEST(PeerReplica, WhatItRemembersIsWhatItOwes) {
+  for (const char* strategy :
+       {"gossip:compress=top-k:top-k=0.05", "gossip:rows=changed:eps-rows=0.02",
+        "adaptive-gossip:rows=changed:eps-rows=0.3", "gossip:merge=pushsum"}) {
+    Replicas before(2, strategy);
+    before.train(0, rows_to_learn(before.data(), 4), 0.3F);
+    before.exchange(0, 1);
+    before.train(0, rows_to_learn(before.data(), 8), 0.3F);
+    Replicas after(2, strategy);
+    after[0].start_from(before.model(0));
+    after[1].start_from(before.model(0));
+    after[0].remember(before[0].memory());
+    EXPECT_EQ(after[0].weight(), before[0].weight()) << strategy;
+    for (Replicas* replicas : {&before, &after}) {
+      replicas->train(0, rows_to_learn(before.data(), 2), 0.1F);
+    }
+    EXPECT_NEAR(after[0].change(), before[0].change(), 1e-6 * before[0].change()) << strategy;
+    const Parcel offer = before[0].offer(), same = after[0].offer(), anew = after[1].offer();
+    EXPECT_EQ(same.rows, offer.rows) << strategy;
+    EXPECT_EQ(same.labels, offer.labels) << strategy;
+    EXPECT_EQ(same.picked, offer.picked) << strategy;
+    EXPECT_EQ(same.values, offer.values) << strategy;
+    EXPECT_NE(anew.values.size() + static_cast<std::size_t>(4 * anew.weight),
+              offer.values.size() + static_cast<std::size_t>(4 * offer.weight))
+        << strategy << ": it would have shown";
   }
 }
 
@@ -372,12 +449,12 @@ class Town {
 TEST(Town, WhateverTravelsTheSumIsKeptOver1000Schedules) {
   const std::vector<std::string> strategies{
       "gossip",
-      "gossip:overlap=off",
+      "gossip:overlap=0",
       "gossip:rows=changed",
       "gossip:rows=changed:eps-rows=0.2:peer-choice=ring",
       "gossip:compress=fp16",
       "gossip:compress=top-k:top-k=0.05",
-      "gossip:rows=changed:compress=fp16:overlap=off",
+      "gossip:rows=changed:compress=fp16:overlap=0",
       "gossip:rows=changed:compress=top-k:top-k=0.2",
       "gossip:merge=pushsum",
       "gossip:merge=pushsum:compress=fp16",

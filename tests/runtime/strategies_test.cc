@@ -233,20 +233,20 @@ TEST(Gossip, ExchangesAndBytesAreCounted) {
     return std::pair(static_cast<double>(sum), static_cast<double>(exchanges));
   };
   // Each of two that exchange sends its model; an offer that is declined has travelled for nothing.
-  const auto [every, exchanges] = bytes("gossip:overlap=off");
+  const auto [every, exchanges] = bytes("gossip:overlap=0");
   EXPECT_GE(every, exchanges * static_cast<double>(whole));
-  EXPECT_LT(bytes("gossip:overlap=off:period=8").first, 0.25 * every);
-  EXPECT_LT(bytes("gossip:overlap=off:rows=changed:eps-rows=0").first, 0.8 * every);
-  EXPECT_LT(bytes("gossip:overlap=off:compress=fp16").first, 0.51 * every);
-  EXPECT_LT(bytes("gossip:overlap=off:compress=top-k").first, 0.05 * every);
-  EXPECT_LT(bytes("adaptive-gossip:overlap=off:warmup=2:eps=0.5").first, 0.5 * every);
+  EXPECT_LT(bytes("gossip:overlap=0:period=8").first, 0.25 * every);
+  EXPECT_LT(bytes("gossip:overlap=0:rows=changed:eps-rows=0").first, 0.8 * every);
+  EXPECT_LT(bytes("gossip:overlap=0:compress=fp16").first, 0.51 * every);
+  EXPECT_LT(bytes("gossip:overlap=0:compress=top-k").first, 0.05 * every);
+  EXPECT_LT(bytes("adaptive-gossip:overlap=0:warmup=2:eps=0.5").first, 0.5 * every);
 }
 
 TEST(Gossip, ReplicasStayNearEachOtherAndTheirMeanLearns) {
   const Dataset data = small_data(1600);
   for (const char* strategy :
        {"gossip", "gossip:merge=pushsum", "gossip:peer-choice=ring", "gossip:rows=changed",
-        "adaptive-gossip:k-max=8", "gossip:peer-choice=speed-aware:overlap=off",
+        "adaptive-gossip:k-max=8", "gossip:peer-choice=speed-aware:overlap=0",
         "gossip:compress=fp16", "gossip:compress=top-k:top-k=0.1",
         "gossip:merge=pushsum:compress=fp16"}) {
     Setting setting{.strategy = strategy};

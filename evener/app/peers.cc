@@ -1,0 +1,56 @@
+#include "evener/app/peers.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/app/train_result.h"
+#include "evener/core/error.h"
+#include "evener/run/cluster_options.h"
+
+namespace evener {
+
+void add_peer_options(CLI::App& command, PeerWish& wish, const std::string& what_for) {
+  command.add_option("--peers", wish.peers, what_for)->delimiter(',')->type_name("HOST:PORT,...");
+  command.add_option("--listen", wish.listen, "of --peers: where it listens [its address]")
+      ->type_name("HOST:PORT");
+  command.add_flag("--insecure", wish.insecure,
+                   "of --peers: listen beyond this machine without TLS");
+}
+
+GossipPeerOptions peers_of(const PeerWish& wish, const ClusterWish& cluster,
+                           const Environment& environment) {
+  GossipPeerOptions peers;
+  peers.addresses = wish.peers;
+  for (const auto& address : peers.addresses) check_address("--peers", address);
+  peers.self = wish.rank >= 0 ? wish.rank : environment.placement.rank;
+  if (peers.self < 0) throw UsageError("--rank is missing: which of --peers this one is, from 0");
+  if (peers.addresses.size() < 2) throw UsageError("--peers: name all of them, and at least two");
+  if (peers.self >= static_cast<int>(peers.addresses.size())) {
+    throw UsageError(fmt::format("--rank {}: there are {} --peers, counted from 0", peers.self,
+                                 peers.addresses.size()));
+  }
+  peers.listen =
+      wish.listen.empty() ? peers.addresses[static_cast<std::size_t>(peers.self)] : wish.listen;
+  check_address("--listen", peers.listen);
+  const Tls tls = read_tls(cluster.tls, "server");
+  check_listening(peers.listen, tls, wish.insecure);
+  peers.transport = make_grpc_transport(tls);
+  peers.token = cluster.token.empty() ? environment.token : cluster.token;
+  peers.patience = cluster.wait_seconds;
+  return peers;
+}
+
+void train_as_peer(const TrainOptions& options, const PeerWish& wish, GossipPeerOptions peers,
+                   const std::optional<DataPrint>& print, Shell& shell) {
+  const std::string again = fmt::format("evener train --peers {} --rank {} --resume",
+                                        fmt::join(peers.addresses, ","), peers.self);
+  RunContext context;
+  context.peers = std::move(peers);
+  context.data_print = print;
+  context.device_strategy = wish.device_strategy;
+  context.device_strategy_option = wish.device_strategy_option;
+  train_and_print(options, std::move(context), again, shell);
+}
+
+}  // namespace evener

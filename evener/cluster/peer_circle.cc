@@ -1,0 +1,178 @@
+#include "evener/cluster/peer_circle.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace evener {
+
+PeerCircle::PeerCircle(const GossipPeerOptions& options, const GossipWork& work,
+                       const ParcelMap& map, std::vector<std::uint64_t>& steps, Events events)
+    : options_(options),
+      work_(work),
+      steps_(steps),
+      events_(std::move(events)),
+      others_(options.addresses.size()),
+      incarnation_(std::random_device{}()) {
+  const std::string& own = options.addresses.at(static_cast<std::size_t>(options.self));
+  listener_ = options.transport->listen(
+      options.listen.empty() ? own : options.listen,
+      [this, &map](std::shared_ptr<Channel> channel) {
+        return std::make_shared<PeerGuest>(
+            std::move(channel), mail_, map, [this](const wire::Greeting& greeting) {
+              return why_refused(greeting, options_.token, others_.size(), work_);
+            });
+      });
+}
+
+PeerCircle::~PeerCircle() {
+  for (auto& other : others_) other.channel.reset();
+  listener_.reset();
+}
+
+int PeerCircle::greeted() const {
+  return static_cast<int>(std::count_if(others_.begin(), others_.end(),
+                                        [](const Other& other) { return other.greeted; }));
+}
+
+bool PeerCircle::complete() const {
+  const Other* self = &others_[static_cast<std::size_t>(options_.self)];
+  return std::all_of(others_.begin(), others_.end(), [&](const Other& other) {
+    return &other == self || (other.greeted && other.sees == count() - 1);
+  });
+}
+
+void PeerCircle::hear(Seconds wait) {
+  connect_missing();
+  beat();
+  for (auto mail = mail_.get_within(wait); mail; mail = mail_.get_within(0)) take(*mail);
+  for (int i = 0; i < count(); ++i) {
+    const Seconds most = options_.silence + allowance(at(i));
+    if (!at(i).greeted || now() - at(i).heard < most) continue;
+    at(i).greeted = false;
+    events_.went(i);
+    options_.say(fmt::format("peer {}: no sign of life for {:.0f} s", i, most));
+  }
+}
+
+void PeerCircle::was_busy(Seconds seconds) {
+  busy_ = std::max(busy_, seconds);
+}
+
+void PeerCircle::connect_missing() {
+  for (int i = 0; i < count(); ++i) {
+    Other& other = at(i);
+    if (i == options_.self || other.channel || now() < other.retry_at) continue;
+    // At the start everybody waits for everybody.
+    other.retry_at = now() + (busy_ == 0 ? kPause / 5 : kPause);
+    other.channel = options_.transport->connect(options_.addresses[static_cast<std::size_t>(i)],
+                                                std::make_shared<PeerLink>(mail_, i));
+    other.channel->send(message_of(greeting_of(options_, work_, incarnation_)));
+    send_pulse(other);
+  }
+}
+
+void PeerCircle::beat() {
+  if (now() - beaten_ < kBeat) return;
+  beaten_ = now();
+  for (auto& other : others_) send_pulse(other);
+}
+
+void PeerCircle::send_pulse(Other& other) {
+  if (!other.channel) return;
+  wire::Head head;
+  head.mutable_pulse()->set_sees(static_cast<std::uint32_t>(greeted()));
+  head.mutable_pulse()->set_busy(busy_);
+  for (const std::uint64_t steps : steps_) head.mutable_pulse()->add_steps(steps);
+  other.channel->send(message_of(head));
+}
+
+void PeerCircle::take(PeerMail& mail) {
+  if (mail.kind == PeerMail::Kind::enquiry) return tell_job(mail);
+  if (mail.from < 0 || mail.from >= count() || mail.from == options_.self) return;
+  Other& other = at(mail.from);
+  switch (mail.kind) {
+    case PeerMail::Kind::link_down:
+      if (other.refused == 0) why_alone_ = fmt::format("peer {}: {}", mail.from, mail.why);
+      other.channel.reset();
+      other.told = false;
+      other.broken = true;
+      return;
+    case PeerMail::Kind::refusal:  // said once, however often it tries
+      if (other.refused == mail.greeting.incarnation()) return;
+      other.refused = mail.greeting.incarnation();
+      why_alone_ = fmt::format("peer {} was refused: {}", mail.from, mail.why);
+      return options_.say(why_alone_);
+    case PeerMail::Kind::greeting:
+      return greet(mail);
+    case PeerMail::Kind::pulse:
+    case PeerMail::Kind::letter:
+    case PeerMail::Kind::enquiry:
+      break;
+  }
+  if (!other.greeted) come_back(mail.from);
+  other.heard = now();
+  other.broken = false;
+  if (mail.kind == PeerMail::Kind::pulse) {
+    other.sees = mail.sees;
+    other.busy = mail.busy;
+  }
+  // Nobody else counts this node's steps; after a new start it hears how many there were.
+  for (std::size_t i = 0; i < std::min(mail.steps.size(), steps_.size()); ++i) {
+    steps_[i] = std::max(steps_[i], mail.steps[i]);
+  }
+  if (mail.kind == PeerMail::Kind::letter) events_.letter(mail, other);
+}
+
+void PeerCircle::greet(const PeerMail& mail) {
+  Other& other = at(mail.from);
+  // One that was started anew knows nothing of letters before.
+  if (other.incarnation != mail.greeting.incarnation()) {
+    events_.went(mail.from);
+    other.offer_sequence = 0;
+    options_.say(fmt::format("peer {} is there", mail.from));
+    other.incarnation = mail.greeting.incarnation();
+    other.greeted = true;
+    events_.came(mail.from);
+  } else if (!other.greeted) {
+    come_back(mail.from);
+  }
+  other.heard = now();
+  other.broken = false;
+  beaten_ = -1;  // whom it sees now is told at once
+}
+
+/// One that was silent for long.
+void PeerCircle::come_back(int peer) {
+  at(peer).greeted = true;
+  events_.came(peer);
+  options_.say(fmt::format("peer {} is back", peer));
+}
+
+void PeerCircle::tell_job(const PeerMail& mail) {
+  wire::Head head;
+  if (const std::string why = why_no_place(mail.enquiry); !why.empty()) {
+    head.mutable_refusal()->set_why(why);
+  } else if (mail.from == options_.self || (at(mail.from).greeted && !at(mail.from).broken)) {
+    head.mutable_refusal()->set_why(
+        fmt::format("the place of peer {} is taken: give another --rank", mail.from));
+    head.mutable_refusal()->set_later(true);  // if it has just died
+  } else {
+    Job job{work_.options, work_.data, work_.batch};
+    job.options.insert(work_.data_options.begin(), work_.data_options.end());
+    set_job(job, *head.mutable_welcome());
+  }
+  mail.channel->send(message_of(head));
+}
+
+std::string PeerCircle::why_no_place(const wire::Enquiry& enquiry) const {
+  if (enquiry.protocol() != kProtocol) return "it speaks another version of the protocol";
+  if (enquiry.token() != options_.token) return "it does not know the token";
+  if (enquiry.peers() != others_.size()) return "its list of --peers is another";
+  if (enquiry.rank() >= others_.size()) return fmt::format("there is no peer {}", enquiry.rank());
+  return "";
+}
+
+}  // namespace evener
