@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 EVENER = os.environ.get("EVENER", Path(__file__).resolve().parents[2] / "build/release/evener")
-STRATEGIES = ["bsp", "bsp:rows=pace", "asp", "asp:staleness-lr=on", "ssp", "dssp", "dasp:rows=equal", "dasp"]
+STRATEGIES = ["bsp", "bsp:split=speed", "asp", "asp:staleness-lr=on", "ssp", "dssp", "dasp:split=equal", "dasp"]
 TRAINING = ["--loss", "softmax", "--optimizer", "sgd", "--decay", "constant", "--dropout", "0"]
 NEVER = float("inf")
 

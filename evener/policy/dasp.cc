@@ -15,11 +15,11 @@
 // wait pays where h < k beta T / N. One that is overdue is taken to be as far off as it is late, so
 // nobody waits long for a node that has stalled.
 //
-// Nodes get rows by their pace (pace.h), unless rows=equal, so that most pushes come together; the
+// Nodes get rows by their pace (pace.h), unless split=equal, so that most pushes come together; the
 // rule is for those that do not: nodes that stall, jitter or have just come.
 //
 // beta = inf is bsp, beta = 0 is asp, beta = 0 with a finite s-clock is ssp (with staleness-lr,
-// where nobody is beyond tau-max, and all with the same `rows`).
+// where nobody is beyond tau-max, and all with the same `split`).
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -5,7 +5,7 @@
 namespace evener {
 
 ParameterServer::ParameterServer(const PolicyConfig& config)
-    : pace_(config.shared_batch(), config.values.is("rows", "pace")),
+    : pace_(config.shared_batch(), config.values.is("split", "speed")),
       local_steps_(static_cast<std::size_t>(config.values.number("local-steps"))),
       momentum_(config.values.number("server-momentum")) {
   const auto& texts = config.values.texts();

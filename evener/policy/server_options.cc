@@ -26,7 +26,7 @@ Options applied_at_once() {
 }
 
 /// What all of them have.
-Options common(const std::vector<std::string>& rows) {
+Options common(const std::vector<std::string>& split) {
   return {
       number_option("local-steps", "1", 1, 1e6, "k: steps of a node between pull and push"),
       number_option("server-momentum", "0", 0, 0.999,
@@ -35,16 +35,15 @@ Options common(const std::vector<std::string>& rows) {
                   "pushes: in half precision, or only their largest numbers; what is not sent is "
                   "added to the next"),
       number_option("top-k", "0.01", 1e-6, 1, "share of a push's numbers that is sent"),
-      word_option(
-          "rows", rows,
-          "a node's part of a batch: as many as any other's, or so many that all nodes take "
-          "equally long (ours)")};
+      word_option("split", split,
+                  "parts of a batch: equal, or so many rows for each node that all take equally "
+                  "long (ours)")};
 }
 
 }  // namespace
 
 Options bsp_options() {
-  return common({"equal", "pace"});
+  return common({"equal", "speed"});
 }
 
 Options asp_options() {
@@ -66,7 +65,7 @@ Options dssp_options() {
 
 Options dasp_options() {
   return with(
-      common({"pace", "equal"}),
+      common({"speed", "equal"}),
       {number_option("beta", "0.75", 0, kUnbounded,
                      "a push waits for all others at most this share of a cycle, for fewer in "
                      "proportion less; inf: bsp, 0: asp (ours)"),

@@ -1,4 +1,4 @@
-// rows=pace: how many rows nodes of unequal speed get.
+// split=speed: how many rows nodes of unequal speed get.
 #include "evener/policy/pace.h"
 
 #include <algorithm>
@@ -141,12 +141,12 @@ TEST(Pace, TakesTheWaitingOutOfBsp) {
     return 1 - sum / (3 * toy.now);
   };
   EXPECT_GT(waited("bsp"), 0.3);
-  EXPECT_LT(waited("bsp:rows=pace"), 0.06);
+  EXPECT_LT(waited("bsp:split=speed"), 0.06);
   EXPECT_LT(waited("dasp"), 0.06);
 }
 
 TEST(Pace, StepsOfABatchMakeOneOfTheWholeBatch) {
-  Toy toy("bsp:rows=pace", one_two_four(0), 210);
+  Toy toy("bsp:split=speed", one_two_four(0), 210);
   std::map<int, Assign> last;
   std::size_t seen = 0;
   toy.on_decision = [&](const Decision& decision, Toy& now) {

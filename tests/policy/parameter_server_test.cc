@@ -49,8 +49,8 @@ std::string random_strategy() {
       "bsp", "asp", "asp:staleness-lr=on", "asp:share=full", "ssp", "ssp:s=0", "ssp:s=1", "dssp",
       "dssp:s-low=0:s-high=2", "dssp:s-low=1:s-high=4:r-max=3", "dasp", "dasp:beta=0",
       "dasp:beta=inf", "dasp:beta=2:tau-max=1", "dasp:tau-max=3", "dasp:s-clock=2",
-      "dasp:beta=0:s-clock=1", "dasp:local-steps=3", "bsp:local-steps=2", "bsp:rows=pace",
-      "ssp:rows=pace", "dasp:rows=equal");
+      "dasp:beta=0:s-clock=1", "dasp:local-steps=3", "bsp:local-steps=2", "bsp:split=speed",
+      "ssp:split=speed", "dasp:split=equal");
 }
 
 RC_GTEST_PROP(ParameterServer, TrainsEveryRowAndCountsEveryPush, (std::uint16_t seed)) {
@@ -196,7 +196,7 @@ TEST(Dssp, LetsTheFastestRunOnToWhereTheSlowestPushes) {
 
 // The first three are done together; a straggler's push is applied when it comes.
 TEST(Dasp, GathersThoseOfOnePaceAndDoesNotWaitForTheOther) {
-  Toy toy("dasp:rows=equal", nodes_at({1e-3, 1.05e-3, 1.1e-3, 8e-3}), 64);
+  Toy toy("dasp:split=equal", nodes_at({1e-3, 1.05e-3, 1.1e-3, 8e-3}), 64);
   ASSERT_TRUE(toy.epoch(6400));
   std::size_t threes = 0;
   for (const Absorb& absorb : toy.absorbs) threes += absorb.workers.size() == 3 ? 1 : 0;
@@ -210,7 +210,7 @@ TEST(Dasp, GathersThoseOfOnePaceAndDoesNotWaitForTheOther) {
 }
 
 TEST(Dasp, RefusesWhatIsTooOldAndTrainsItsRowsAnew) {
-  Toy toy("dasp:rows=equal:beta=0:tau-max=4", nodes_at({1e-3, 1e-3, 20e-3}), 64);
+  Toy toy("dasp:split=equal:beta=0:tau-max=4", nodes_at({1e-3, 1e-3, 20e-3}), 64);
   ASSERT_TRUE(toy.epoch(6400));
   EXPECT_EQ(toy.trained, 6400U);
   EXPECT_GT(toy.rejects, 0U);
@@ -220,7 +220,7 @@ TEST(Dasp, RefusesWhatIsTooOldAndTrainsItsRowsAnew) {
 // No push waits longer than its share of the node's cycle.
 TEST(Dasp, WaitsNoLongerThanTheDeadline) {
   for (const double beta : {0.1, 0.5, 1.0}) {
-    Toy toy(fmt::format("dasp:rows=equal:beta={}", beta),
+    Toy toy(fmt::format("dasp:split=equal:beta={}", beta),
             nodes_at({1e-3, 1.3e-3, 1.9e-3, 2.5e-3, 7e-3}), 80);
     std::map<int, double> pushed;
     double longest = 0;
@@ -287,7 +287,7 @@ TEST(Dasp, WaitsWhereEnoughComeInThatTime) {
                                          {4, 1.1, true},
                                          {0, 1.99, false},
                                          {0, 2, false}}) {
-    FourNodes nodes(fmt::format("dasp:rows=equal:beta={}", c.beta));
+    FourNodes nodes(fmt::format("dasp:split=equal:beta={}", c.beta));
     EXPECT_EQ(nodes.push(0, c.pushed), c.waits ? "" : "0") << c.beta << " " << c.pushed;
   }
 }
@@ -295,7 +295,7 @@ TEST(Dasp, WaitsWhereEnoughComeInThatTime) {
 // The fewer are missing, the less is waited for them: for three until 3/4 of beta after they were
 // due, for the last until a quarter.
 TEST(Dasp, DoesNotWaitLongForNodesThatHaveStalled) {
-  FourNodes nodes("dasp:rows=equal:beta=0.4");
+  FourNodes nodes("dasp:split=equal:beta=0.4");
   EXPECT_EQ(nodes.push(0, 2), "");
   EXPECT_NEAR(nodes.wakes_at, 2.3, 1e-12);
   EXPECT_EQ(nodes.push(1, 2), "");
@@ -309,7 +309,7 @@ TEST(Dasp, DoesNotWaitLongForNodesThatHaveStalled) {
 
 // Its own was 1.9 + 4 x 0.97.
 TEST(Dasp, ADeadNodesDeadlineIsNotTheNextGroups) {
-  FourNodes nodes("dasp:rows=equal:beta=4");
+  FourNodes nodes("dasp:split=equal:beta=4");
   EXPECT_EQ(nodes.push(0, 1.9), "");
   EXPECT_EQ(nodes.lose(0, 1.95), "");
   EXPECT_EQ(nodes.push(1, 6), "");
@@ -340,9 +340,9 @@ std::vector<std::string> decisions_of(const std::string& strategy, std::vector<T
 RC_GTEST_PROP(Dasp, HasBspAspAndSspForItsLimits, (std::uint16_t seed)) {
   auto nodes = random_nodes();
   for (auto& node : nodes) node.suspect_at = 0;  // which dasp alone does not wait for
-  for (const std::string rows : {"equal", "pace"}) {
+  for (const std::string split : {"equal", "speed"}) {
     const auto decisions = [&](const std::string& strategy) {
-      return decisions_of(strategy + ":rows=" + rows, nodes, seed);
+      return decisions_of(strategy + ":split=" + split, nodes, seed);
     };
     RC_ASSERT(decisions("dasp:beta=inf") == decisions("bsp"));
     RC_ASSERT(decisions("dasp:beta=0:tau-max=inf") == decisions("asp:staleness-lr=on"));

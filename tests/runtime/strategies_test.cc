@@ -291,10 +291,10 @@ TEST(Bsp, GivesTheSameBitsWhateverTheSpeeds) {
   const Trained unequal = trained(data, setting);
   EXPECT_EQ(unequal.parameters, equal.parameters);
   EXPECT_GT(unequal.seconds, 3 * equal.seconds);
-  setting.strategy = "dasp:beta=inf:rows=equal";
+  setting.strategy = "dasp:beta=inf:split=equal";
   EXPECT_EQ(trained(data, setting).parameters, equal.parameters);
   // By pace the slow get fewer rows, and the rows of an update are other ones.
-  setting.strategy = "bsp:rows=pace";
+  setting.strategy = "bsp:split=speed";
   const Trained paced = trained(data, setting);
   EXPECT_LT(paced.seconds, 0.8 * unequal.seconds);
   setting.strategy = "dasp:beta=inf";
