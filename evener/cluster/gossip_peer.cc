@@ -18,6 +18,7 @@ using Wire = wire::PeerLetter;
 
 constexpr Seconds kRemind = 1.5;     // after which an offer is made once more
 constexpr Seconds kLinger = 0.5;     // after the end
+constexpr Seconds kUnexplained = 2;  // of waiting at the start
 constexpr std::uint64_t kLate = 10;  // steps a peer: who has missed no more begins with the others
 
 /// The mean of the last models that are there, by their weights, into a vector of zeros; how many.
@@ -100,8 +101,15 @@ class GossipPeer {
   /// Until all are there and see each other, or for as long as patience lasts. Who has begun is not
   /// kept waiting.
   void gather() {
+    bool told = std::isinf(options_.patience);
     while (!circle_.complete() && total_steps() == before_ && signal() == 0) {
       hear(kBeat);
+      if (!told && now() > kUnexplained) {
+        told = true;
+        options_.say(
+            fmt::format("{} of {} peers are there: waiting for the others, for {:g} s at most",
+                        circle_.greeted() + 1, circle_.count(), options_.patience));
+      }
       if (now() < options_.patience) continue;
       if (circle_.greeted() == 0) {
         throw Error(

@@ -97,8 +97,10 @@ std::string workers_text(const ComparedRun& run) {
   }
   std::string text = fmt::format("updates {}, last batch {}, busy {} %, staleness {:.1f}", updates,
                                  batches, busy, staleness);
-  if (rejected > 0)
-    text += fmt::format(", {} {}", rejected, exchanges > 0 ? "offers declined" : "pushes refused");
+  if (rejected > 0 && exchanges > 0) text += ", " + counted(rejected, "offer") + " declined";
+  if (rejected > 0 && exchanges == 0) {
+    text += fmt::format(", {} {} refused", rejected, rejected == 1 ? "push" : "pushes");
+  }
   return text;
 }
 

@@ -224,10 +224,9 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   if (progress.best_epoch > 0) result.best_by = deciding_metric(options);
   result.replica_distance = report.distance();
   result.notes.push_back(fmt::format(
-      "{} exchanges, {} offers declined, {} refused; {:.1f} MB of models sent, {:.1f} MB received; "
-      "the mean of {}",
-      gossip.exchanges, gossip.declined, gossip.refused, static_cast<double>(gossip.sent) / 1e6,
-      static_cast<double>(gossip.received) / 1e6,
+      "{}, {} declined, {} refused; {:.1f} MB of models sent, {:.1f} MB received; the mean of {}",
+      counted(gossip.exchanges, "exchange"), counted(gossip.declined, "offer"), gossip.refused,
+      static_cast<double>(gossip.sent) / 1e6, static_cast<double>(gossip.received) / 1e6,
       counted(static_cast<std::uint64_t>(gossip.models), "model")));
   reporter.say(result.notes.back());
   result.workers = peers_in(gossip, work.batch, peers.self, report.seconds());
