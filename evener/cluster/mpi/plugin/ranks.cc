@@ -105,7 +105,10 @@ void Ranks::begin() {
   if (const auto at = library_.find(kNeedless); at != std::string::npos) {
     library_.replace(at, kNeedless.size(), " ");
   }
-  for (int i = 0; i < size_; ++i) others_.emplace_back(comm_, i);
+  for (int i = 0; i < size_; ++i) {
+    others_.emplace_back(comm_, i);
+    others_.back().out.put({});  // at once: who is never heard of is waited for much longer
+  }
 }
 
 void Ranks::talk() {
@@ -231,13 +234,18 @@ bool Ranks::all_sent(bool to_failed) const {
 }
 
 bool Ranks::is_over() {
+  const auto is_done = [](const Other& other) {
+    return other.gone || other.failed || other.goodbye;
+  };
+  const Other& first = others_.front();
   switch (told_) {
-    case Phase::leaving:
-      return all_sent(false) && std::all_of(others_.begin(), others_.end(), [](const Other& other) {
-               return other.gone || other.failed || other.goodbye;
-             });
+    case Phase::leaving: {
+      if (!all_sent(false)) return false;
+      // Where one is lost it is an error anyway, and only rank 0 may have something to save.
+      if (!lost().empty() && (rank_ == 0 || is_done(first))) return true;
+      return std::all_of(others_.begin(), others_.end(), is_done);
+    }
     case Phase::failing: {
-      const Other& first = others_.front();
       if (!all_sent(true) && since_told_.elapsed() < kLastWords) return false;
       const bool first_ends = rank_ == 0 || first.gone || first.failed;
       return first_ends || since_told_.elapsed() >= kSaving;
