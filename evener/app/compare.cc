@@ -2,11 +2,14 @@
 #include "evener/run/compare.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "evener/app/commands.h"
 #include "evener/app/local_nodes.h"
@@ -111,6 +114,18 @@ CompareOptions compare_options(const Wish& wish) {
   return options;
 }
 
+/// Before anything is trained: a comparison that cannot be written is lost.
+void check_writable(const std::string& folder) {
+  std::filesystem::path place = std::filesystem::absolute(folder);
+  while (!std::filesystem::exists(place)) place = place.parent_path();
+  if (!std::filesystem::is_directory(place)) {
+    throw Error(fmt::format("{}: cannot create: {} is not a folder", folder, place.string()));
+  }
+  if (access(place.c_str(), W_OK) != 0) {
+    throw Error(fmt::format("{}: cannot create: {}", folder, std::strerror(errno)));
+  }
+}
+
 void write_results(const Comparison& comparison, const std::string& folder) {
   std::filesystem::create_directories(folder);
   const auto write = [&](const char* name, const std::string& text) {
@@ -157,6 +172,7 @@ void run(const Wish& wish, Shell& shell) {
   if (std::filesystem::exists(folder + "/comparison.json")) {
     throw UsageError(folder + ": holds a comparison already; choose another folder with -o");
   }
+  check_writable(folder);
   context.cache_directory = shell.environment.cache_directory;
   context.devices.automatic = [cpu = shell.environment.automatic_device] {
     return find_devices(cpu);

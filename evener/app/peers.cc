@@ -1,5 +1,6 @@
 #include "evener/app/peers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,7 +23,12 @@ GossipPeerOptions peers_of(const PeerWish& wish, const ClusterWish& cluster,
                            const Environment& environment) {
   GossipPeerOptions peers;
   peers.addresses = wish.peers;
-  for (const auto& address : peers.addresses) check_address("--peers", address);
+  for (const auto& address : peers.addresses) {
+    check_address("--peers", address);
+    if (std::count(peers.addresses.begin(), peers.addresses.end(), address) > 1) {
+      throw UsageError(fmt::format("--peers: {} is named twice", address));
+    }
+  }
   peers.self = wish.rank >= 0 ? wish.rank : environment.placement.rank;
   if (peers.self < 0) throw UsageError("--rank is missing: which of --peers this one is, from 0");
   if (peers.addresses.size() < 2) throw UsageError("--peers: name all of them, and at least two");

@@ -55,8 +55,8 @@ WorkerOptions worker_options(const Wish& wish, const Environment& environment) {
   options.coordinator = wish.coordinator.empty() ? environment.placement.master : wish.coordinator;
   if (options.coordinator.empty()) {
     throw UsageError(
-        "--coordinator or --peers is missing: the HOST:PORT of the one (or MASTER_ADDR and "
-        "MASTER_PORT), or of all the others");
+        "--coordinator is missing: where it listens, HOST:PORT (or MASTER_ADDR and MASTER_PORT); "
+        "or --peers, to gossip");
   }
   check_address("--coordinator", options.coordinator);
   options.transport = make_grpc_transport(read_tls(wish.cluster.tls, "worker"));

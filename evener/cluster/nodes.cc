@@ -196,8 +196,8 @@ void Registry::ready(Session& session, const wire::Ready& ready) {
   if (session.place < 0 || at(session.place).joined) throw Error("it is ready without a place");
   if (print_of(ready.data()) != job_->data) {
     return refuse(session,
-                  fmt::format("its data is not the data of the run ({} rows, {} features, "
-                              "{} labels; here {}, {}, {})",
+                  fmt::format("its data ({} rows, {} features, {} labels) is not the data of the "
+                              "run ({}, {}, {})",
                               ready.data().rows(), ready.data().features(), ready.data().labels(),
                               job_->data.rows, job_->data.features, job_->data.labels));
   }

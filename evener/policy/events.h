@@ -51,7 +51,8 @@ struct Finished {
   std::size_t rows;  // nominal, as assigned, or less where the epoch ended
   Seconds seconds;   // from the assignment to now
   Seconds now = 0;
-  double change = 0;  // of a gossiping node's model since its last exchange: |x - ref| / |ref|
+  double change = 0;    // of a gossiping node's model since its last exchange: |x - ref| / |ref|
+  Seconds compute = 0;  // of `seconds`: without messages; 0: not known
 };
 /// What a worker pushed was not fit to be looked at (not finite, of a wrong shape) and is thrown
 /// away; its rows are back in the epoch and it is idle.

@@ -24,12 +24,12 @@ void Pace::leave(int node) {
   nodes_.at(index(node)).present = false;
 }
 
-void Pace::finished(int node, std::size_t rows, Seconds cycle) {
-  if (!follows_ || rows < this->rows(node) || cycle <= 0) return;
+void Pace::finished(int node, std::size_t rows, Seconds compute) {
+  if (!follows_ || rows < this->rows(node) || compute <= 0) return;
   Node& own = nodes_.at(index(node));
-  own.seconds_a_row[own.cycles++ % kCycles] = cycle / static_cast<double>(rows);
+  own.seconds_a_row[own.pushes++ % kPushes] = compute / static_cast<double>(rows);
   auto known = own.seconds_a_row;
-  const auto end = known.begin() + static_cast<std::ptrdiff_t>(std::min(own.cycles, kCycles));
+  const auto end = known.begin() + static_cast<std::ptrdiff_t>(std::min(own.pushes, kPushes));
   const auto middle = known.begin() + (end - known.begin()) / 2;
   std::nth_element(known.begin(), middle, end);
   own.rows_a_second = 1 / *middle;

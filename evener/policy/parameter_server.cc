@@ -46,8 +46,7 @@ Decisions ParameterServer::on(const Event& event) {
                    },
                    [&](const Finished& e) {
                      now_ = std::max(now_, e.now);
-                     pace_.finished(e.worker, e.rows / local_steps_,
-                                    now_ - nodes_.at(e.worker).released);
+                     pace_.finished(e.worker, e.rows / local_steps_, e.compute);
                      nodes_.push(e.worker, now_);
                      pushed(e.worker);
                    },

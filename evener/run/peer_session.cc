@@ -77,6 +77,7 @@ std::vector<WorkerResult> peers_in(const GossipResult& gossip, std::size_t batch
     worker.rows = gossip.steps[i] * batch;
     worker.batch = batch;
     worker.lost = gossip.lost[i];
+    worker.came = static_cast<int>(i) == rank || worker.updates > 0 || worker.lost;
     if (static_cast<int>(i) != rank) worker.staleness_counts = {};
   }
   return workers;

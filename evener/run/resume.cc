@@ -91,7 +91,11 @@ void check_same_place(const TrainOptions& options, const Checkpoint& start, bool
 Checkpoint resumed_start(TrainOptions& options, Reporter& reporter) {
   auto found = load_checkpoint(options.resume + "/checkpoints",
                                [&](const std::string& text) { reporter.warn(text); });
-  if (!found) throw UsageError(options.resume + ": there is no checkpoint to resume from");
+  if (!found) {
+    throw UsageError(options.resume +
+                     ": there is no checkpoint to resume from: start anew (a peer of others that "
+                     "are at it gets their model: evener worker --peers)");
+  }
   options = with_earlier_recipe(options, found->options);
   check_same_shape(options, *found);
   check_average(options, *found);

@@ -332,8 +332,8 @@ void Coordinator::settle(Arrival arrival) {
   const StepReport report{task.worker, task.rows(), loss, task.parts.front().step.learning_rate};
   if (!after_step_(report)) pausing_ = true;
   const Seconds now = stage_.now();
-  tell(
-      Finished{task.worker, task.nominal(), now - task.assigned, now, models_.change(task.worker)});
+  tell(Finished{task.worker, task.nominal(), now - task.assigned, now, models_.change(task.worker),
+                arrival.spent.compute});
 }
 
 void Coordinator::spoil(const Arrival& arrival) {

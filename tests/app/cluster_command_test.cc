@@ -41,7 +41,7 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
   expect_error(coordinator({"--workers", "2", "--evict", "1", "--listen", "127.0.0.1:0"}), 2,
                "--evict 1");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "cluster"));
-  expect_error({"worker"}, 2, "--coordinator or --peers is missing");
+  expect_error({"worker"}, 2, "--coordinator is missing");
   const std::string peers = "127.0.0.1:1,127.0.0.1:2";
   expect_error({"worker", "--peers", peers, "--coordinator", "127.0.0.1:1", "--rank", "0"}, 2,
                "--coordinator and --peers: choose one");

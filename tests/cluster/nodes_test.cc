@@ -211,7 +211,7 @@ TEST_F(NodesTest, StrangersAreRefused) {
   wire::Head ready;
   ready.mutable_ready()->mutable_data()->set_rows(7);
   other_data.channel->send(message_of(ready));
-  EXPECT_THAT(other_data.refusal(), HasSubstr("not the data of the run"));
+  EXPECT_THAT(other_data.refusal(), HasSubstr("is not the data of the run"));
 }
 
 TEST_F(NodesTest, NonsenseEndsTheConversation) {

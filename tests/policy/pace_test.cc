@@ -45,13 +45,13 @@ TEST(Pace, LeavesEqualNodesAlone) {
   EXPECT_EQ(rows_after(100, {{5e-3, 1e-3}, {5e-3, 1e-3}}, 64), (std::vector<std::size_t>{64, 64}));
 }
 
-// However much of a cycle is messages, all cycles end within a row and the dead band of each other,
-// unless a node is at its least.
-RC_GTEST_PROP(Pace, MakesCyclesEqual, ()) {
+// However much a step costs whatever its rows, all end within a row and the dead band of each
+// other, unless a node is at its least.
+RC_GTEST_PROP(Pace, MakesAllComputeEquallyLong, ()) {
   const std::size_t batch = 64;
   std::vector<ToyNode> nodes(static_cast<std::size_t>(*rc::gen::inRange(2, 9)));
-  const double message = 1e-3 * *rc::gen::inRange(0, 100);
-  for (auto& node : nodes) node = {message, 1e-3 * *rc::gen::inRange(1, 9)};
+  const double fixed = 1e-3 * *rc::gen::inRange(0, 100);
+  for (auto& node : nodes) node = {fixed, 1e-3 * *rc::gen::inRange(1, 9)};
   const auto rows = rows_after(60, nodes, batch);
   double least = 1e9, most = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -127,6 +127,30 @@ std::vector<ToyWorker> one_two_four(double fixed) {
     nodes[i].per_row = 1e-3 * static_cast<double>(1 << i);
   }
   return nodes;
+}
+
+// Equal nodes whose messages take most of the time, now this long, now that: their parts stay
+// equal.
+TEST(Pace, MessagesDoNotMoveIt) {
+  PolicyConfig config;
+  config.workers = 2;
+  config.batch = 64;
+  const auto choice = parse_strategy("asp:split=speed");
+  config.values = choice.values;
+  const auto policy = choice.strategy->make(config);
+  for (const int node : {0, 1}) policy->on(Joined{node, {}});
+  policy->on(EpochBegan{0, 1'000'000, 0});
+  Random random(7);
+  double now = 0;
+  for (int i = 0; i < 500; ++i) {
+    now += 1 + random.uniform();
+    for (const Decision& decision : policy->on(Finished{i % 2, 32, 1, now, 0, 0.032})) {
+      const auto* assign = std::get_if<Assign>(&decision);
+      if (assign != nullptr) {
+        EXPECT_EQ(assign->rows, 32U);
+      }
+    }
+  }
 }
 
 // With it bsp waits for nobody, and every update is still of the whole batch.

@@ -85,7 +85,8 @@ class Toy {
       updates[worker] += static_cast<std::size_t>(done.assign.parts);
       last_batch[done.assign.worker] = done.assign.rows;
       tasks.push_back(done);
-      tell(Finished{done.assign.worker, done.rows, done.end - done.start, now});
+      const double seconds = done.end - done.start;
+      tell(Finished{done.assign.worker, done.rows, seconds, now, 0, seconds});
     }
     if (!under_way_.empty()) return false;
     tell(EpochEnded{});
