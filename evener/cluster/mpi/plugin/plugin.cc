@@ -1,6 +1,7 @@
 // Conversations between ranks, all over the one connection that each has with each.
 #include <charconv>
 #include <map>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -175,7 +176,7 @@ class PluginWorld final : public World {
   explicit PluginWorld(const WorldOptions& options) : post_(std::make_shared<Post>(options)) {}
   ~PluginWorld() override {
     // A thread that is stuck may wake up yet and look for it: it stays until the process ends.
-    if (post_->ranks().stuck()) new std::shared_ptr<Post>(post_);
+    if (post_->ranks().stuck()) new (std::nothrow) std::shared_ptr<Post>(post_);
   }
   PluginWorld(const PluginWorld&) = delete;
   PluginWorld& operator=(const PluginWorld&) = delete;
