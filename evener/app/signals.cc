@@ -24,6 +24,7 @@ bool g_terminal = false;
 
 // Only what may be called in a signal handler, from here to `on_signal`.
 void write_line(const char* text) {
+  if (*text == '\0') return;
   // A terminal has echoed ^C in the middle of the progress line.
   [[maybe_unused]] ssize_t written = g_terminal ? write(STDERR_FILENO, "\n", 1) : 0;
   written = write(STDERR_FILENO, text, std::strlen(text));

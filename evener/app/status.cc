@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "evener/app/cluster_options.h"
 #include "evener/app/commands.h"
@@ -10,6 +11,7 @@
 #include "evener/cluster/worker.h"
 #include "evener/core/counted.h"
 #include "evener/run/cluster_options.h"
+#include "evener/run/progress_bar.h"
 
 namespace evener {
 
@@ -30,7 +32,26 @@ struct Wish {
   bool json = false;
 };
 
-std::string status_text(const nlohmann::json& status) {
+constexpr int kTableColumns = 79;
+
+std::string node_row(const nlohmann::json& node) {
+  return fmt::format("{:<10}{:<10}{:>9}{:>10}{:>7.0f} %{:>11.1f}{:>10.1f}{:>10}\n",
+                     node.value("name", ""), node.value("state", ""), node.value("pushes", 0),
+                     node.value("rows", 0), 100 * node.value("busy_share", 0.0),
+                     node.value("mean_staleness", 0.0), node.value("bytes", 0.0) / 1e6,
+                     node.value("rejected", 0));
+}
+
+/// The same in words, for a terminal that the table does not fit on.
+std::string node_words(const nlohmann::json& node) {
+  return fmt::format(
+      "{}  {}, {} pushes, {} rows, busy {:.0f} %, staleness {:.1f}, {:.1f} MB, {} refused\n",
+      node.value("name", ""), node.value("state", ""), node.value("pushes", 0),
+      node.value("rows", 0), 100 * node.value("busy_share", 0.0), node.value("mean_staleness", 0.0),
+      node.value("bytes", 0.0) / 1e6, node.value("rejected", 0));
+}
+
+std::string status_text(const nlohmann::json& status, bool narrow) {
   if (!status.contains("strategy")) {
     const auto there = status.value("workers_there", std::size_t{0});
     return fmt::format("training has not begun; {}\n",
@@ -46,14 +67,12 @@ std::string status_text(const nlohmann::json& status) {
   }
   const bool nobody = status.value("workers_there", 1) == 0;
   if (nobody) text += "no worker is there now; what follows is how it was\n";
-  text += fmt::format("{:<10}{:<10}{:>9}{:>10}{:>9}{:>11}{:>10}{:>10}\n", "node", "state", "pushes",
-                      "rows", "busy", "staleness", "MB", "refused");
+  if (!narrow) {
+    text += fmt::format("{:<10}{:<10}{:>9}{:>10}{:>9}{:>11}{:>10}{:>10}\n", "node", "state",
+                        "pushes", "rows", "busy", "staleness", "MB", "refused");
+  }
   for (const auto& node : status.value("nodes", nlohmann::json::array())) {
-    text += fmt::format("{:<10}{:<10}{:>9}{:>10}{:>7.0f} %{:>11.1f}{:>10.1f}{:>10}\n",
-                        node.value("name", ""), node.value("state", ""), node.value("pushes", 0),
-                        node.value("rows", 0), 100 * node.value("busy_share", 0.0),
-                        node.value("mean_staleness", 0.0), node.value("bytes", 0.0) / 1e6,
-                        node.value("rejected", 0));
+    text += narrow ? node_words(node) : node_row(node);
   }
   return text;
 }
@@ -74,7 +93,10 @@ void add_status(CLI::App& app, Shell& shell) {
     const auto transport = make_grpc_transport(read_tls(wish->cluster.tls, "worker"));
     const std::string text =
         ask_status(*transport, wish->coordinator, token.empty() ? shell.environment.token : token);
-    print(wish->json ? text + "\n" : status_text(nlohmann::json::parse(text)));
+    if (wish->json) return print(text + "\n");
+    const Display display = display_of(STDOUT_FILENO, shell.environment.display);
+    print_text(status_text(nlohmann::json::parse(text),
+                           display.terminal && display.width < kTableColumns));
   });
 }
 

@@ -74,7 +74,11 @@ class Rank {
   RunContext surroundings(RunContext context) const {
     context = surrounded(std::move(context), options_, shell_);
     context.interrupted = interrupted();
-    if (!is_first()) context.reporter.stream = nullptr;
+    if (!is_first()) {
+      context.reporter.stream = nullptr;
+      context.training_begins = [] { catch_signals(""); };
+      end_on_signals("");
+    }
     return context;
   }
 
@@ -140,7 +144,7 @@ class Rank {
   void finish(const TrainResult& result) {
     const std::string again =
         fmt::format("mpirun -n {} evener train --transport mpi --resume", world_->size());
-    if (is_broken()) {
+    if (is_broken() && result.ended == "signal") {
       if (!is_first()) throw Error(world_->lost());
       throw Error(fmt::format("{}; go on with: {} {}", world_->lost(), again, result.directory));
     }

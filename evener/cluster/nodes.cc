@@ -90,6 +90,10 @@ std::unique_ptr<Stage> Registry::make_stage() {
     if (servers_) servers_->check();
     check_patience(since);
   }
+  if (const int most = options_.most; joined() < most) {
+    options_.say(
+        fmt::format("{} of {} places taken: each has 1/{} of a batch", joined(), most, most));
+  }
   for (std::size_t i = 0; i < places_.size(); ++i) there_[i] = places_[i].joined ? 1 : 0;
   items_.clear();
   return make_node_stage(*this);

@@ -1,11 +1,15 @@
 """A cluster of real processes for tests: started, watched, hurt and ended, all within bounds."""
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import threading
 import time
 
@@ -13,6 +17,23 @@ COMMAND = os.environ["EVENER_COMMAND"]
 FAST = ["--heartbeat", "0.3", "--suspect", "1", "--evict", "2.5"]
 ROWS = 3000
 LONG = 5000  # epochs: such a run is interrupted
+
+
+def on_terminal(columns, arguments, prefix=()):
+    """The lines that a command shows on a terminal of so many columns."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([*prefix, COMMAND, *arguments], stdin=its, stdout=its, stderr=its)
+    os.close(its)
+    shown = b""
+    try:
+        while part := os.read(ours, 65536):
+            shown += part
+    except OSError:  # it has ended
+        pass
+    os.close(ours)
+    process.wait(20)
+    return shown.decode().splitlines()
 
 
 class Process:
@@ -138,6 +159,9 @@ class Cluster:
         asked = subprocess.run([*self.prefix, COMMAND, "status", f"{host}:{self.port}", "--json"],
                                capture_output=True, text=True, timeout=20)
         return json.loads(asked.stdout) if asked.returncode == 0 else {}
+
+    def shown_status(self, columns):
+        return on_terminal(columns, ["status", f"127.0.0.1:{self.port}"])
 
     def wait_for(self, node, condition, seconds=40):
         """Until the coordinator's status of the node is so."""

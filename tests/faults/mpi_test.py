@@ -129,6 +129,16 @@ class Ranks(unittest.TestCase):
         self.assertRegex(process.said(), r"error: rank [12] is lost: no sign of life for 1\d s; go on with: mpirun -n 3")
         self.assertTrue(list((self.path / strategy).glob("checkpoints/step-*")))
 
+    def test_that_it_is_told_to_end_is_said_once(self):
+        process = self.start(3, *self.new("run", "--strategy", "gossip", "--epochs", "100000"))
+        process.wait_for("epoch 1/")
+        process.send(signal.SIGTERM)
+        self.assertNotEqual(process.finish(30), 0, process.said())
+        self.assertLessEqual(process.said().count("evener: stopping"), 1, process.said())
+        if FAMILY == "openmpi":  # the other launcher ends all at once
+            self.assertEqual(process.said().count("evener: stopping"), 1, process.said())
+            self.assertIn("evener: interrupted; go on with: mpirun -n 3 evener train --transport mpi --resume", process.said())
+
     @unittest.skipUnless(FAMILY == "openmpi", "the library that is made to hang")
     def test_a_rank_that_mpi_never_gives_back_ends_with_a_checkpoint(self):
         # Of the first rank, which keeps the run: what others say of it cannot reach it any more.
