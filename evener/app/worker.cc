@@ -103,6 +103,7 @@ void join_peers(const Wish& wish, Shell& shell) {
   if (!wish.emulate.empty()) throw UsageError("--emulate: not with --peers");
   GossipPeerOptions peers = peers_of(wish.peer, wish.cluster, shell.environment);
   if (!wish.quiet) peers.say = say;
+  end_on_signals("evener: interrupted before a peer has said what is trained\n");
   const Job job = ask_peers(peers);
   train_as_peer(options_of(job, wish), wish.peer, std::move(peers), job.data, shell);
 }

@@ -16,10 +16,9 @@ namespace {
 
 using Wire = wire::PeerLetter;
 
-constexpr Seconds kRemind = 1.5;     // after which an offer is made once more
 constexpr Seconds kLinger = 0.5;     // after the end
 constexpr Seconds kUnexplained = 2;  // of waiting at the start
-constexpr std::uint64_t kLate = 10;  // steps a peer: who has missed no more begins with the others
+constexpr std::uint64_t kLate = 10;  // steps of another: who has missed no more begins with it
 
 /// The mean of the last models that are there, by their weights, into a vector of zeros; how many.
 int mean_of_finals(const std::vector<Other>& others, std::span<float> mean) {
@@ -51,7 +50,8 @@ class GossipPeer {
         own_steps_(own_steps_before(options, work)),
         rows_(work, static_cast<std::size_t>(options.self), options.addresses.size(), own_steps_),
         circle_(options, work, map_, result_.steps,
-                {[this](int peer) { node_.meet(peer); }, [this](int peer) { node_.part(peer); },
+                {[this](int peer) { node_.meet(peer); },
+                 [this](int peer, bool for_good) { lose(peer, for_good); },
                  [this](PeerMail& mail, Other& other) { take_letter(mail, other); }}) {
     result_.steps = work.steps;
     result_.steps.resize(options.addresses.size());
@@ -59,16 +59,27 @@ class GossipPeer {
     for (std::size_t i = 0; i < result_.steps.size(); ++i)
       names.push_back(fmt::format("peer {}", i));
     result_.timeline = Timeline(std::move(names));
-    before_ = total_steps();
   }
 
   GossipResult run() {
     replica_.start_from(work_.start);
     if (work_.memory) replica_.remember(*work_.memory);
-    gather();
-    if (total_steps() > before_ + kLate * static_cast<std::uint64_t>(circle_.count())) {
-      fetch_model();
+    try {
+      train();
+    } catch (const std::exception& problem) {
+      closing_ = true;
+      circle_.leave(problem.what());
+      linger();
+      throw;
     }
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void train() {
+    gather();
+    if (most_trained() > kLate) fetch_model();
     while (!is_over()) {
       hear(0);
       rest(true);
@@ -80,17 +91,19 @@ class GossipPeer {
         step();
       }
     }
-    finish();
-    return std::move(result_);
   }
 
- private:
   Other& at(int peer) { return circle_.at(peer); }
   Seconds now() const { return circle_.now(); }
   void hear(Seconds wait) { circle_.hear(wait); }
   int signal() const { return options_.interrupted ? options_.interrupted() : 0; }
-  std::uint64_t total_steps() const {
-    return std::accumulate(result_.steps.begin(), result_.steps.end(), std::uint64_t{0});
+  /// Steps of one that is there, since it was started.
+  std::uint64_t most_trained() {
+    std::uint64_t most = 0;
+    for (const auto& other : circle_.others()) {
+      if (other.greeted) most = std::max<std::uint64_t>(most, other.pulse.trained());
+    }
+    return most;
   }
   double epochs_done() const { return evener::epochs_done(work_, result_.steps); }
   bool is_over() {
@@ -102,7 +115,7 @@ class GossipPeer {
   /// kept waiting.
   void gather() {
     bool told = std::isinf(options_.patience);
-    while (!circle_.complete() && total_steps() == before_ && signal() == 0) {
+    while (!circle_.complete() && most_trained() == 0 && signal() == 0) {
       hear(kBeat);
       if (!told && now() > kUnexplained) {
         told = true;
@@ -125,18 +138,21 @@ class GossipPeer {
 
   /// The run has begun without it: it goes on from another's model.
   void fetch_model() {
-    for (int turn = 0; turn < 3 * circle_.count() && signal() == 0; ++turn) {
-      const int peer = (options_.self + 1 + turn) % circle_.count();
-      if (peer == options_.self || !at(peer).greeted) continue;
-      send(peer, Wire::ASK, 0, {});
-      for (const Seconds since = now(); now() - since < 2 && !at(peer).asked;) hear(kBeat);
+    for (int turn = 1; turn < circle_.count(); ++turn) {
+      const int peer = (options_.self + turn) % circle_.count();
+      for (bool asks = true; at(peer).greeted && !at(peer).asked && signal() == 0;) {
+        if (at(peer).channel && std::exchange(asks, false)) send(peer, Wire::ASK, 0, {});
+        hear(kBeat / 5);
+        if (std::exchange(at(peer).cut, false)) asks = true;
+      }
       if (!at(peer).asked) continue;
       replica_.start_from(std::exchange(at(peer).asked, std::nullopt)->values);
       options_.say(fmt::format("joined late, with the model of peer {}", peer));
       return;
     }
-    throw Error("the run has begun, and no peer gives its model");
+    if (signal() == 0) throw Error("the run has begun, and no peer gives its model");
   }
+
   void step() {
     const Seconds begin = now();
     const auto rows = rows_.next();
@@ -148,6 +164,7 @@ class GossipPeer {
     const double loss = replica_.train(task) / static_cast<double>(rows.size());
     if (!std::isfinite(loss)) throw Error("the loss is not finite: try a lower --learning-rate");
     ++steps;
+    circle_.has_trained();
     constexpr double kNewest = 0.05;
     result_.loss = result_.training == 0 ? loss : std::lerp(result_.loss, loss, kNewest);
     const Seconds end = now();
@@ -161,28 +178,45 @@ class GossipPeer {
   void rest(bool offers) {
     for (const NodeAction& action : node_.rest(now(), offers)) {
       std::visit(Cases{[&](const NodeOffers& a) {
-                         offered_ = replica_.offer();
-                         offered_at_ = now();
-                         send(a.to, Wire::OFFER, a.sequence, offered_);
+                         if (!a.again) offered_[a.to] = replica_.offer();
+                         send(a.to, Wire::OFFER, a.sequence, offered_[a.to]);
+                         at(a.to).cut = !at(a.to).channel;
                        },
                        [&](const NodeAnswers& a) {
                          Other& other = at(a.to);
                          if (!a.again) {
                            exchange([&] { other.answered = replica_.answer(other.offer); });
+                           other.answered_sequence = a.sequence;
                          }
+                         other.offer = {};
                          send(a.to, Wire::REPLY, a.sequence, other.answered);
                        },
                        [&](const NodeDeclines& a) { send(a.to, Wire::DECLINE, a.sequence, {}); },
                        [&](const NodeSettles& a) {
-                         exchange([&] { replica_.settle(offered_, at(a.from).reply); });
+                         exchange([&] { replica_.settle(offered_[a.from], at(a.from).reply); });
+                         offered_.erase(a.from);
+                         at(a.from).reply = {};
                        }},
                  action);
     }
+    // Letters are lost only with a connection.
     const auto again = node_.remind();
-    if (again && now() - offered_at_ > kRemind + PeerCircle::allowance(at(again->to))) {
-      offered_at_ = now();
-      send(again->to, Wire::OFFER, again->sequence, offered_);
+    if (again && at(again->to).channel && std::exchange(at(again->to).cut, false)) {
+      send(again->to, Wire::OFFER, again->sequence, offered_[again->to]);
     }
+  }
+
+  void lose(int peer, bool for_good) {
+    if (!for_good) return node_.part(peer);
+    node_.forget(peer);
+    take_back(peer);
+  }
+  /// What was offered and will not be taken. Of push-sum it was given away: it is this one's again.
+  void take_back(int peer) {
+    const auto offered = offered_.find(peer);
+    if (offered == offered_.end()) return;
+    if (options_.rule.push_sum && !closing_) replica_.answer(offered->second);
+    offered_.erase(offered);
   }
 
   template <class F>
@@ -224,16 +258,17 @@ class GossipPeer {
     if (!mail.why.empty()) {
       ++result_.refused;
       if (mail.letter.kind() == Wire::OFFER) send(mail.from, Wire::DECLINE, sequence, {});
-      if (mail.letter.kind() == Wire::REPLY) {
-        node_.receive({Letter::Kind::decline, mail.from, options_.self, sequence});
-      }
-      return;
+      if (mail.letter.kind() != Wire::REPLY) return;
+      mail.letter.set_kind(Wire::DECLINE);
     }
     const auto tell = [&](Letter::Kind kind) {
       node_.receive({kind, mail.from, options_.self, sequence});
     };
     switch (mail.letter.kind()) {
       case Wire::OFFER:
+        if (closing_ && sequence == other.answered_sequence) {
+          return send(mail.from, Wire::REPLY, sequence, other.answered);
+        }
         if (closing_) return send(mail.from, Wire::DECLINE, sequence, {});
         if (sequence < other.offer_sequence) return;  // of long ago
         other.offer = std::move(mail.parcel);
@@ -241,12 +276,16 @@ class GossipPeer {
         return tell(Letter::Kind::offer);
       case Wire::REPLY:
         if (!node_.awaits(mail.from, sequence)) return;
-        if (!options_.rule.push_sum && mail.parcel.values.size() != offered_.values.size()) return;
+        if (!options_.rule.push_sum &&
+            mail.parcel.values.size() != offered_[mail.from].values.size()) {
+          return;
+        }
         other.reply = std::move(mail.parcel);
         return tell(Letter::Kind::reply);
       case Wire::DECLINE:
         ++result_.declined;
         result_.timeline.add_reject(options_.self);
+        if (node_.awaits(mail.from, sequence)) take_back(mail.from);
         return tell(Letter::Kind::decline);
       case Wire::ASK:
         return send(mail.from, Wire::MODEL, sequence, replica_.whole());
@@ -264,8 +303,7 @@ class GossipPeer {
   /// Its own exchange is brought to an end, then all tell each other their last models, and
   /// everybody has the same mean.
   void finish() {
-    for (const Seconds since = now();
-         node_.waits() && signal() == 0 && now() - since < options_.silence;) {
+    while (node_.waits() && signal() == 0) {
       hear(kBeat / 5);
       rest(false);
     }
@@ -273,24 +311,35 @@ class GossipPeer {
     closing_ = true;
     const Parcel mine = replica_.whole();
     result_.model = FloatBuffer(map_.size());
-    const auto missing = [&] {
-      return std::any_of(circle_.others().begin(), circle_.others().end(),
-                         [](const Other& other) { return other.greeted && !other.final_model; });
+    // Somebody's last model is missing here; somebody has not got all of them.
+    const auto missing = [](const Other& other) { return other.greeted && !other.final_model; };
+    const auto lacking = [](const Other& other) { return other.greeted && !other.pulse.has_all(); };
+    const auto anybody = [&](auto is) {
+      return std::any_of(circle_.others().begin(), circle_.others().end(), is);
     };
-    for (bool first = true; result_.signal == 0 && (first || missing()); first = false) {
+    for (result_.signal = signal(); result_.signal == 0; result_.signal = signal()) {
       tell_final(mine);
       hear(kBeat / 5);
-      result_.signal = signal();
+      if (anybody(missing)) continue;
+      circle_.has_all();
+      if (!anybody(lacking)) break;
     }
+    const bool leaves = result_.signal != 0;
     for (int i = 0; i < circle_.count(); ++i) {
-      result_.lost.push_back(i != options_.self && !at(i).greeted && !at(i).final_model);
+      // Where all are told to go nobody is lost.
+      const bool there = at(i).greeted || at(i).final_model || (leaves && at(i).left);
+      result_.lost.push_back(i != options_.self && !there);
     }
-    if (result_.signal != 0) {  // its own alone
-      for (auto& other : circle_.others()) other.final_model.reset();
+    if (leaves) {
+      circle_.leave("it was told to go");
+      for (auto& other : circle_.others()) other.final_model.reset();  // its own alone
     }
     at(options_.self).final_model = mine;
     result_.models = mean_of_finals(circle_.others(), result_.model.span());
-    // What was sent last arrives before the connections go.
+    linger();
+  }
+  /// What was sent last arrives before the connections go.
+  void linger() {
     const bool alone = circle_.greeted() == 0;
     for (const Seconds since = now(); !alone && now() - since < kLinger;) hear(kBeat / 5);
   }
@@ -307,19 +356,28 @@ class GossipPeer {
   GossipNode node_;
   ParcelMap map_;
   GossipResult result_;
-  Seconds offered_at_ = 0;
-  Parcel offered_;
+  std::map<int, Parcel> offered_;  // by peer: until it answers, or is gone for good
   bool closing_ = false;
-  std::uint64_t own_steps_, before_ = 0;  // its own; of all, before a resumption
+  std::uint64_t own_steps_;
   ShareOfRows rows_;
   PeerCircle circle_;  // last: its conversations use all of the above
 };
 
 }  // namespace
 
+std::uint64_t rows_trained(const GossipWork& work, std::size_t rank, std::size_t peers,
+                           std::uint64_t steps) {
+  const std::size_t share = share_of(work.rows.size(), rank, peers);
+  const std::uint64_t a_pass = steps_of_pass(share, work.batch);
+  return steps / a_pass * share + std::min<std::uint64_t>(share, steps % a_pass * work.batch);
+}
+
 double epochs_done(const GossipWork& work, const std::vector<std::uint64_t>& steps) {
-  const std::uint64_t all = std::accumulate(steps.begin(), steps.end(), std::uint64_t{0});
-  return static_cast<double>(all * work.batch) / static_cast<double>(work.rows.size());
+  std::uint64_t rows = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    rows += rows_trained(work, i, steps.size(), steps[i]);
+  }
+  return static_cast<double>(rows) / static_cast<double>(work.rows.size());
 }
 
 GossipResult run_gossip_peer(const GossipPeerOptions& options, const GossipWork& work,

@@ -72,7 +72,9 @@ struct GossipWork {
   std::vector<float> start;  // parameters
 };
 
-/// Epochs of all rows that so many steps of each peer make.
+/// Rows that so many steps of a peer are, and epochs of all rows that the steps of all make.
+std::uint64_t rows_trained(const GossipWork& work, std::size_t rank, std::size_t peers,
+                           std::uint64_t steps);
 double epochs_done(const GossipWork& work, const std::vector<std::uint64_t>& steps);
 
 /// Error where nobody is there, or a peer's list or data is another.

@@ -40,7 +40,7 @@ int PeerCircle::greeted() const {
 bool PeerCircle::complete() const {
   const Other* self = &others_[static_cast<std::size_t>(options_.self)];
   return std::all_of(others_.begin(), others_.end(), [&](const Other& other) {
-    return &other == self || (other.greeted && other.sees == count() - 1);
+    return &other == self || (other.greeted && static_cast<int>(other.pulse.sees()) == count() - 1);
   });
 }
 
@@ -49,12 +49,35 @@ void PeerCircle::hear(Seconds wait) {
   beat();
   for (auto mail = mail_.get_within(wait); mail; mail = mail_.get_within(0)) take(*mail);
   for (int i = 0; i < count(); ++i) {
-    const Seconds most = options_.silence + allowance(at(i));
-    if (!at(i).greeted || now() - at(i).heard < most) continue;
-    at(i).greeted = false;
-    events_.went(i);
-    options_.say(fmt::format("peer {}: no sign of life for {:.0f} s", i, most));
+    const Other& other = at(i);
+    if (!other.greeted) continue;
+    const Seconds most =
+        (other.broken ? std::min(kBroken, options_.silence) : options_.silence) + allowance(other);
+    if (now() - other.heard < most) continue;
+    // Who has told its last model may go.
+    lose(i, false, other.final_model ? "" : fmt::format(": no sign of life for {:.0f} s", most));
   }
+}
+
+void PeerCircle::lose(int peer, bool for_good, const std::string& how) {
+  at(peer).greeted = false;
+  events_.went(peer, for_good);
+  if (!how.empty()) options_.say(fmt::format("peer {}{}", peer, how));
+}
+
+void PeerCircle::leave(const std::string& why) {
+  left_ = true;
+  wire::Head head;
+  head.mutable_farewell()->set_why(why);
+  for (auto& other : others_) {
+    if (other.channel) other.channel->send(message_of(head));
+  }
+}
+
+void PeerCircle::has_all() {
+  if (std::exchange(has_all_, true)) return;
+  beaten_ = -1;
+  beat();
 }
 
 void PeerCircle::was_busy(Seconds seconds) {
@@ -62,6 +85,7 @@ void PeerCircle::was_busy(Seconds seconds) {
 }
 
 void PeerCircle::connect_missing() {
+  if (left_) return;
   for (int i = 0; i < count(); ++i) {
     Other& other = at(i);
     if (i == options_.self || other.channel || now() < other.retry_at) continue;
@@ -75,7 +99,7 @@ void PeerCircle::connect_missing() {
 }
 
 void PeerCircle::beat() {
-  if (now() - beaten_ < kBeat) return;
+  if (left_ || now() - beaten_ < kBeat) return;
   beaten_ = now();
   for (auto& other : others_) send_pulse(other);
 }
@@ -83,9 +107,12 @@ void PeerCircle::beat() {
 void PeerCircle::send_pulse(Other& other) {
   if (!other.channel) return;
   wire::Head head;
-  head.mutable_pulse()->set_sees(static_cast<std::uint32_t>(greeted()));
-  head.mutable_pulse()->set_busy(busy_);
-  for (const std::uint64_t steps : steps_) head.mutable_pulse()->add_steps(steps);
+  wire::Pulse& pulse = *head.mutable_pulse();
+  pulse.set_sees(static_cast<std::uint32_t>(greeted()));
+  pulse.set_busy(busy_);
+  pulse.set_trained(trained_);
+  pulse.set_has_all(has_all_);
+  for (const std::uint64_t steps : steps_) pulse.add_steps(steps);
   other.channel->send(message_of(head));
 }
 
@@ -98,7 +125,7 @@ void PeerCircle::take(PeerMail& mail) {
       if (other.refused == 0) why_alone_ = fmt::format("peer {}: {}", mail.from, mail.why);
       other.channel.reset();
       other.told = false;
-      other.broken = true;
+      other.broken = other.cut = true;
       return;
     case PeerMail::Kind::refusal:  // said once, however often it tries
       if (other.refused == mail.greeting.incarnation()) return;
@@ -107,37 +134,44 @@ void PeerCircle::take(PeerMail& mail) {
       return options_.say(why_alone_);
     case PeerMail::Kind::greeting:
       return greet(mail);
+    case PeerMail::Kind::farewell:
+      other.left = true;
+      if (other.greeted) lose(mail.from, true, " has left: " + mail.why);
+      return;
     case PeerMail::Kind::pulse:
     case PeerMail::Kind::letter:
+    case PeerMail::Kind::part_of_letter:
     case PeerMail::Kind::enquiry:
       break;
   }
+  if (other.left) return;  // it only brings to an end what others have begun
   if (!other.greeted) come_back(mail.from);
   other.heard = now();
   other.broken = false;
-  if (mail.kind == PeerMail::Kind::pulse) {
-    other.sees = mail.sees;
-    other.busy = mail.busy;
-  }
+  if (mail.kind == PeerMail::Kind::pulse) other.pulse = mail.pulse;
   // Nobody else counts this node's steps; after a new start it hears how many there were.
   for (std::size_t i = 0; i < std::min(mail.steps.size(), steps_.size()); ++i) {
     steps_[i] = std::max(steps_[i], mail.steps[i]);
   }
-  if (mail.kind == PeerMail::Kind::letter) events_.letter(mail, other);
+  if (mail.kind == PeerMail::Kind::letter && !left_) events_.letter(mail, other);
 }
 
 void PeerCircle::greet(const PeerMail& mail) {
   Other& other = at(mail.from);
   // One that was started anew knows nothing of letters before.
   if (other.incarnation != mail.greeting.incarnation()) {
-    events_.went(mail.from);
-    other.offer_sequence = 0;
+    events_.went(mail.from, true);
+    other.offer_sequence = other.answered_sequence = 0;
+    other.pulse.Clear();
+    other.final_model.reset();
     options_.say(fmt::format("peer {} is there", mail.from));
     other.incarnation = mail.greeting.incarnation();
     other.greeted = true;
+    other.left = false;
     events_.came(mail.from);
-  } else if (!other.greeted) {
-    come_back(mail.from);
+  } else {
+    if (!other.greeted) come_back(mail.from);
+    other.cut = true;
   }
   other.heard = now();
   other.broken = false;

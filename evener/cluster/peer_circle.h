@@ -18,24 +18,29 @@ struct Other {
   std::shared_ptr<Channel> channel;  // to it; null: not there, or to be made
   Seconds retry_at = 0;
   bool greeted = false;  // it has connected to here, and has not been silent for long
-  int sees = 0;          // so many others have greeted it
+  wire::Pulse pulse;     // its last
   Seconds heard = 0;
   bool broken = false;  // the connection to it has ended, and nothing has come from it since
-  Seconds busy = 0;     // the most that it has been silent for while it trained
+  bool cut = false;     // a connection has ended, either way: what was sent last may be lost
+  bool left = false;    // it has said farewell
   std::uint64_t incarnation = 0, refused = 0;  // the one that was let in; the last that was not
-  Parcel offer, reply;                         // that came last
+  Parcel offer, reply;                         // that came last, until they are used
   std::uint64_t offer_sequence = 0;            // of the offer
-  Parcel answered;  // what its last offer was answered with, to be sent again if need be
+  // What its last offer that was not declined was answered with, to be sent again if need be.
+  Parcel answered;
+  std::uint64_t answered_sequence = 0;
   std::optional<Parcel> final_model, asked;
   bool told = false;  // this node's final model
 };
 
 inline constexpr Seconds kBeat = 0.25;  // between signs of life
+inline constexpr Seconds kBroken = 2;   // of silence, after the connection to a peer has ended too
 
 class PeerCircle {
  public:
   struct Events {
-    std::function<void(int peer)> came, went;
+    std::function<void(int peer)> came;
+    std::function<void(int peer, bool for_good)> went;
     std::function<void(PeerMail& mail, Other& from)> letter;
   };
 
@@ -58,10 +63,15 @@ class PeerCircle {
 
   /// What has come, after waiting for so long where nothing has; and what time asks for.
   void hear(Seconds wait);
+  /// Says farewell: nobody waits for this one any more, and it connects to nobody.
+  void leave(const std::string& why);
   /// This one was busy for so long: others do not take it for dead when it is again.
   void was_busy(Seconds seconds);
   /// A peer in the middle of a long step says nothing and answers nothing.
-  static Seconds allowance(const Other& other) { return 2 * other.busy; }
+  static Seconds allowance(const Other& other) { return 2 * other.pulse.busy(); }
+  /// What pulses say of this one; the second is said at once.
+  void has_trained() { ++trained_; }
+  void has_all();
 
  private:
   void connect_missing();
@@ -70,6 +80,7 @@ class PeerCircle {
   void take(PeerMail& mail);
   void greet(const PeerMail& mail);
   void come_back(int peer);
+  void lose(int peer, bool for_good, const std::string& how);
   void tell_job(const PeerMail& mail);
   std::string why_no_place(const wire::Enquiry& enquiry) const;
 
@@ -81,6 +92,8 @@ class PeerCircle {
   std::uint64_t incarnation_;
   Stopwatch clock_;
   Seconds beaten_ = -1, busy_ = 0;
+  std::uint64_t trained_ = 0;
+  bool has_all_ = false, left_ = false;
   std::string why_alone_ = "nobody has answered yet";
   PeerMailbox mail_;
   std::unique_ptr<Listener> listener_;  // last: its conversations use all of the above

@@ -21,7 +21,16 @@
 namespace evener {
 
 struct PeerMail {
-  enum class Kind { greeting, refusal, letter, pulse, link_down, enquiry };
+  enum class Kind {
+    greeting,
+    refusal,
+    letter,
+    part_of_letter,
+    pulse,
+    farewell,
+    link_down,
+    enquiry
+  };
   Kind kind = Kind::pulse;
   int from = -1;
   wire::Greeting greeting{};
@@ -30,9 +39,8 @@ struct PeerMail {
   wire::PeerLetter letter{};
   Parcel parcel{};
   std::vector<std::uint64_t> steps{};
-  int sees = 0;       // of a pulse
-  double busy = 0;    // of a pulse
-  std::string why{};  // of a refusal; of a letter: not empty, it cannot be used
+  wire::Pulse pulse{};
+  std::string why{};  // of a refusal or a farewell; of a letter: not empty, it cannot be used
 };
 using PeerMailbox = Mailbox<PeerMail>;
 
@@ -120,8 +128,10 @@ class PeerGuest final : public Handler {
       mail_.put({.kind = PeerMail::Kind::pulse,
                  .from = from_,
                  .steps = {head.pulse().steps().begin(), head.pulse().steps().end()},
-                 .sees = static_cast<int>(head.pulse().sees()),
-                 .busy = head.pulse().busy()});
+                 .pulse = head.pulse()});
+    }
+    if (head.has_farewell()) {
+      mail_.put({.kind = PeerMail::Kind::farewell, .from = from_, .why = head.farewell().why()});
     }
     if (head.has_letter()) {
       letter_ = head.letter();
@@ -129,7 +139,10 @@ class PeerGuest final : public Handler {
       if (letter_.parcel().bytes() == 0) return deliver({}, "");
       reader_.emplace(map_, header_of(letter_.parcel()));
     }
-    if (head.has_chunk() && reader_ && reader_->feed(head.chunk().offset(), message)) {
+    if (!head.has_chunk() || !reader_) return;
+    // A long letter holds up the pulses behind it.
+    mail_.put({.kind = PeerMail::Kind::part_of_letter, .from = from_});
+    if (reader_->feed(head.chunk().offset(), message)) {
       Parcel parcel = reader_->parcel();
       reader_.reset();
       const bool finite = all_finite(parcel.values);

@@ -11,14 +11,22 @@
 
 namespace evener {
 
+/// Of an epoch, for one of so many peers.
+inline std::size_t share_of(std::size_t rows, std::size_t rank, std::size_t peers) {
+  return (rows + peers - 1 - rank) / peers;
+}
+/// Steps of a pass over so many rows; the last may be a small one.
+inline std::uint64_t steps_of_pass(std::size_t rows, std::size_t batch) {
+  return std::max<std::uint64_t>(1, (rows + batch - 1) / batch);
+}
+
 /// Each n-th row of an epoch's order, beginning with the peer's rank, and then the next epoch's.
 class ShareOfRows {
  public:
   /// `work` outlives it; `steps`: so many are done.
   ShareOfRows(const GossipWork& work, std::size_t rank, std::size_t peers, std::uint64_t steps)
       : work_(work), rank_(rank), peers_(peers) {
-    const std::size_t share = (work.rows.size() + peers - 1 - rank) / peers;
-    const std::uint64_t a_pass = std::max<std::uint64_t>(1, (share + work.batch - 1) / work.batch);
+    const std::uint64_t a_pass = steps_of_pass(share_of(work.rows.size(), rank, peers), work.batch);
     epoch_ = steps / a_pass;
     if (steps % a_pass == 0) return;
     shuffle();

@@ -11,7 +11,7 @@
 
 namespace evener {
 
-inline constexpr std::uint32_t kProtocol = 4;
+inline constexpr std::uint32_t kProtocol = 5;
 
 inline Message message_of(const wire::Head& head) {
   return {head.SerializeAsString(), {}, nullptr};

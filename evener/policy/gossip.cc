@@ -67,7 +67,7 @@ class Gossip final : public Policy {
   }
   void lose(const Lost& event) {
     crew_.lose(event.worker);
-    for (const int other : crew_.present()) node(other).part(event.worker);
+    for (const int other : crew_.present()) node(other).forget(event.worker);
     nodes_[static_cast<std::size_t>(event.worker)] = GossipNode(event.worker, rule_, seed_);
     dry_ = false;  // its rows are back
     if (running_) rest_all(event.now);

@@ -2,18 +2,35 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <utility>
 
 namespace evener {
 
 void GossipNode::meet(int peer) {
-  if (peer != self_) others_.try_emplace(peer);
+  if (peer != self_) others_[peer].present = true;
 }
 
 void GossipNode::part(int peer) {
-  others_.erase(peer);
-  if (pending_ && pending_->peer == peer) pending_.reset();
+  const auto found = others_.find(peer);
+  if (found == others_.end()) return;
+  found->second.present = false;
+  if (pending_ && pending_->peer == peer) {
+    found->second.suspended = std::exchange(pending_, std::nullopt);
+  }
   std::erase_if(waiting_, [&](const Letter& letter) { return letter.from == peer; });
+}
+
+void GossipNode::forget(int peer) {
+  part(peer);
+  others_.erase(peer);
+}
+
+std::vector<Candidate> GossipNode::present() const {
+  std::vector<Candidate> candidates;
+  for (const auto& [peer, other] : others_) {
+    if (other.present) candidates.push_back({peer, other.seconds});
+  }
+  return candidates;
 }
 
 void GossipNode::step(double change) {
@@ -25,7 +42,8 @@ void GossipNode::step(double change) {
 
 void GossipNode::receive(const Letter& letter) {
   if (letter.kind == Letter::Kind::offer) {
-    if (!others_.contains(letter.from)) return;
+    const auto found = others_.find(letter.from);
+    if (found == others_.end() || !found->second.present) return;
     if (std::find(waiting_.begin(), waiting_.end(), letter) == waiting_.end()) {
       waiting_.push_back(letter);
     }
@@ -44,11 +62,24 @@ std::vector<NodeAction> GossipNode::rest(Seconds now, bool offers) {
   std::vector<NodeAction> actions;
   take_replies(now, actions);
   answer_offers(actions);
-  if (offers && !pending_ && !others_.empty() && due()) {
-    pending_ = Pending{pick(), ++offers_, now};
+  if (pending_ || resume(actions) || !offers || !due()) return actions;
+  if (const auto candidates = present(); !candidates.empty()) {
+    const int peer = choose_peer(rule_.peers, candidates, self_, offers_, random_);
+    pending_ = Pending{peer, ++offers_, now};
     actions.emplace_back(NodeOffers{pending_->peer, pending_->sequence});
   }
   return actions;
+}
+
+/// Both may have moved for it, or only one: it is brought to an end before anything new begins.
+bool GossipNode::resume(std::vector<NodeAction>& actions) {
+  for (auto& [peer, other] : others_) {
+    if (!other.present || !other.suspended) continue;
+    pending_ = std::exchange(other.suspended, std::nullopt);
+    actions.emplace_back(NodeOffers{peer, pending_->sequence, true});
+    return true;
+  }
+  return false;
 }
 
 std::optional<NodeOffers> GossipNode::remind() const {
@@ -77,7 +108,10 @@ void GossipNode::answer_offers(std::vector<NodeAction>& actions) {
     if (offer.sequence < other.last) continue;  // long over
     const bool again = offer.sequence == other.last;
     const bool both = pending_ && pending_->peer == offer.from && self_ < offer.from;
-    if (!again) other = {offer.sequence, !rule_.push_sum && (answered || both), other.seconds};
+    if (!again) {
+      other.last = offer.sequence;
+      other.declined = !rule_.push_sum && (answered || both);
+    }
     // What was declined stays so: who offered it may have moved on.
     if (other.declined) {
       actions.emplace_back(NodeDeclines{offer.from, offer.sequence});
@@ -98,31 +132,6 @@ bool GossipNode::due() const {
   if (!rule_.adaptive) return k_ >= rule_.period;
   return static_cast<double>(steps_) <= rule_.warmup || (k >= rule_.k_min && change_ > rule_.eps) ||
          k >= rule_.k_max;
-}
-
-int GossipNode::pick() {
-  std::vector<int> peers;
-  for (const auto& [peer, other] : others_) peers.push_back(peer);
-  const auto at_random = [&] { return peers[random_.below(peers.size())]; };
-  switch (rule_.peers) {
-    case PeerChoice::uniform:
-      return at_random();
-    case PeerChoice::ring: {
-      const auto above = std::upper_bound(peers.begin(), peers.end(), self_);
-      const bool up = offers_ % 2 == 0;
-      if (up) return above == peers.end() ? peers.front() : *above;
-      return above == peers.begin() ? peers.back() : *std::prev(above);
-    }
-    case PeerChoice::shift: {
-      const auto above = std::upper_bound(peers.begin(), peers.end(), self_) - peers.begin();
-      return peers[(static_cast<std::size_t>(above) + offers_) % peers.size()];
-    }
-    case PeerChoice::fast: {
-      const int one = at_random(), two = at_random();
-      return others_.at(one).seconds <= others_.at(two).seconds ? one : two;
-    }
-  }
-  return peers.front();
 }
 
 }  // namespace evener

@@ -23,15 +23,9 @@
 #include "evener/core/random.h"
 #include "evener/core/time.h"
 #include "evener/policy/letter.h"
+#include "evener/policy/peer_choice.h"
 
 namespace evener {
-
-enum class PeerChoice {
-  uniform,  // at random
-  ring,     // its two neighbours in turns
-  shift,    // all others in turns
-  fast,     // of two at random the one that answers sooner
-};
 
 struct GossipRule {
   bool adaptive = false;
@@ -82,9 +76,12 @@ class GossipNode {
   GossipNode(int self, const GossipRule& rule, std::uint64_t seed)
       : self_(self), rule_(rule), random_(seed, static_cast<std::uint64_t>(self)) {}
 
-  /// Another node is there, or gone; an exchange with one that is gone is over.
+  /// Another node is there, or out of reach. An exchange with one out of reach goes on when both
+  /// meet again; nobody waits for it until then.
   void meet(int peer);
   void part(int peer);
+  /// It is gone for good; who comes in its place knows nothing of letters before.
+  void forget(int peer);
 
   /// A step is done; `change` is |x - ref| / |ref|, where ref is the model after the last exchange.
   void step(double change);
@@ -114,13 +111,16 @@ class GossipNode {
     double steps = 0;  // since then
   };
   struct Other {
-    std::uint64_t last = 0;  // offer of its that was answered or declined
-    bool declined = false;   // that one was
-    double seconds = 0;      // that it took to answer, smoothed; 0: not known
+    bool present = true;
+    std::uint64_t last = 0;              // offer of its that was answered or declined
+    bool declined = false;               // that one was
+    double seconds = 0;                  // that it took to answer, smoothed; 0: not known
+    std::optional<Pending> suspended{};  // the offer that was under way when it was lost
   };
 
   bool due() const;
-  int pick();
+  std::vector<Candidate> present() const;
+  bool resume(std::vector<NodeAction>& actions);
   void take_replies(Seconds now, std::vector<NodeAction>& actions);
   void answer_offers(std::vector<NodeAction>& actions);
 

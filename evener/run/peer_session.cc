@@ -68,14 +68,14 @@ void refuse_what_peers_cannot(const TrainOptions& options) {
 }
 
 /// What this one has seen of itself, and knows of the others.
-std::vector<WorkerResult> peers_in(const GossipResult& gossip, std::size_t batch, int rank,
+std::vector<WorkerResult> peers_in(const GossipResult& gossip, const GossipWork& work, int rank,
                                    Seconds seconds) {
   std::vector<WorkerResult> workers = worker_results(gossip.timeline, seconds);
   for (std::size_t i = 0; i < workers.size(); ++i) {
     WorkerResult& worker = workers[i];
     worker.tasks = worker.updates = gossip.steps[i];
-    worker.rows = gossip.steps[i] * batch;
-    worker.batch = batch;
+    worker.rows = rows_trained(work, i, workers.size(), gossip.steps[i]);
+    worker.batch = work.batch;
     worker.lost = gossip.lost[i];
     worker.came = static_cast<int>(i) == rank || worker.updates > 0 || worker.lost;
     if (static_cast<int>(i) != rank) worker.staleness_counts = {};
@@ -141,6 +141,10 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   if (context.data_print && *context.data_print != print_of(data)) {
     throw UsageError(
         fmt::format("{}: this is not the data that the other peers have", options.data));
+  }
+  if (data.row_count() < peers.addresses.size()) {
+    throw UsageError(fmt::format("{}: {} for {} peers", options.data,
+                                 counted(data.row_count(), "row"), peers.addresses.size()));
   }
   std::optional<Checkpoint> start;
   if (resumes) {
@@ -230,7 +234,7 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
       static_cast<double>(gossip.sent) / 1e6, static_cast<double>(gossip.received) / 1e6,
       counted(static_cast<std::uint64_t>(gossip.models), "model")));
   reporter.say(result.notes.back());
-  result.workers = peers_in(gossip, work.batch, peers.self, report.seconds());
+  result.workers = peers_in(gossip, work, peers.self, report.seconds());
   if (directory) {
     const std::string trace = gossip.timeline.trace_json();
     write_atomically(directory->trace(), std::as_bytes(std::span(trace)));

@@ -58,15 +58,7 @@ class PeerModels final : public Models {
   }
 
   void average() override {
-    std::fill_n(global_.data(), size_, 0.0F);
-    double sum = 0;
-    for (const auto& peer : peers_) sum += peer.present ? peer.replica.weight() : 0;
-    for (int i = 0; i < static_cast<int>(peers_.size()); ++i) {
-      const auto share = static_cast<float>(at(i).replica.weight() / sum);
-      look(i, [&](std::span<const float> own) {
-        for (std::size_t j = 0; j < size_; ++j) global_[j] += share * own[j];
-      });
-    }
+    while (!average_of_present()) first();  // one has failed: again, without it
   }
   std::optional<double> distance() override {
     std::vector<FloatBuffer> models(peers_.size());
@@ -143,6 +135,21 @@ class PeerModels final : public Models {
   std::size_t bytes() const override { return size_ * sizeof(float); }
 
  private:
+  bool average_of_present() {
+    std::fill_n(global_.data(), size_, 0.0F);
+    double sum = 0;
+    for (const auto& peer : peers_) sum += peer.present ? peer.replica.weight() : 0;
+    bool all_there = true;
+    for (int i = 0; i < static_cast<int>(peers_.size()); ++i) {
+      if (!at(i).present) continue;
+      const auto share = static_cast<float>(at(i).replica.weight() / sum);
+      look(i, [&](std::span<const float> own) {
+        for (std::size_t j = 0; j < size_; ++j) global_[j] += share * own[j];
+      });
+      all_there = all_there && at(i).present;
+    }
+    return all_there;
+  }
   Peer& at(int worker) { return peers_[static_cast<std::size_t>(worker)]; }
   int first() const {
     for (std::size_t i = 0; i < peers_.size(); ++i) {

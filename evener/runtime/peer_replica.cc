@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "evener/runtime/models.h"
 #include "evener/runtime/replica_distance.h"
@@ -72,7 +73,12 @@ Parcel PeerReplica::answer(const Parcel& offer) {
     with_own([&] {
       pack(offer, mine);
       apart_ = pair_distance(offer.values, mine.values);
-      move(offer, offer.values, mine.values, static_cast<float>(offer.weight / sum));
+      const auto share = static_cast<float>(offer.weight / sum);
+      move(offer, offer.values, mine.values, share);
+      if (!tracks()) return;
+      map_.for_numbers(offer, [&](auto at, auto i) {  // what it got is not its own change
+        set_reference(at, reference_[at] + share * (offer.values[i] - mine.values[i]));
+      });
     });
     weight_ = sum;
     return {};
@@ -219,15 +225,16 @@ void PeerReplica::move(const Parcel& offer, const std::vector<float>& to,
   map_.for_numbers(offer, [&](auto at, auto i) { own_[at] += share * (to[i] - from[i]); });
 }
 
+void PeerReplica::set_reference(std::size_t at, float value) {
+  const float was = std::exchange(reference_[at], value);
+  length_ += static_cast<double>(value) * value - static_cast<double>(was) * was;
+}
+
 /// The offer's numbers are what changes are measured from now.
 void PeerReplica::follow(const Parcel& offer) {
   change_ = behind_ = 0;
   if (tracks()) {
-    map_.for_numbers(offer, [&](auto at, auto) {
-      const float own = own_[at], was = reference_[at];
-      length_ += static_cast<double>(own) * own - static_cast<double>(was) * was;
-      reference_[at] = own;
-    });
+    map_.for_numbers(offer, [&](auto at, auto) { set_reference(at, own_[at]); });
   }
   if (offer.places == Parcel::Places::all && !offer.some) return touched_.clear();
   if (!offer.some) {

@@ -84,7 +84,12 @@ class PeerReplica {
   template <class F>
   void with_own(F work) {
     own_ = replica_->take(0);
-    work();
+    try {
+      work();
+    } catch (...) {
+      replica_->give(0, std::move(own_));
+      throw;
+    }
     replica_->give(0, std::move(own_));
   }
   bool picks() const { return options_.compression.kind == Compression::Kind::top_k; }
@@ -99,6 +104,7 @@ class PeerReplica {
   void move(const Parcel& offer, const std::vector<float>& to, const std::vector<float>& from,
             float share);
   void follow(const Parcel& offer);
+  void set_reference(std::size_t at, float value);
   void measure_from(std::span<const float> reference);
 
   std::unique_ptr<Replica> replica_;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <mutex>
 #include <thread>
 
 #include "tests/cluster/cluster.h"
@@ -19,7 +20,9 @@ namespace evener {
 namespace {
 
 using testing::Contains;
+using testing::Each;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Ports that are free now.
 std::vector<std::string> free_addresses(int count) {
@@ -60,8 +63,9 @@ class GossipPeerTest : public testing::Test {
   struct Running {
     GossipResult result;
     std::string error;
+    std::mutex mutex;
     std::vector<std::string> said;
-    std::atomic<bool> stop{false};
+    std::atomic<bool> stop{false}, fail{false};
     std::thread thread;
 
     void wait() {
@@ -81,11 +85,15 @@ class GossipPeerTest : public testing::Test {
           options.addresses = addresses;
           options.rule = gossip_rule(choice.values);
           options.patience = 20;
-          options.silence = 3;
+          options.silence = silence_;
           if (transport_) options.transport = transport_;
           options.interrupted = [&running] { return running.stop ? 2 : 0; };
-          options.say = [&running](const std::string& text) { running.said.push_back(text); };
-          options.progress = [per_step](double, const GossipResult&) {
+          options.say = [&running](const std::string& text) {
+            const std::lock_guard lock(running.mutex);
+            running.said.push_back(text);
+          };
+          options.progress = [per_step, &running](double, const GossipResult&) {
+            if (running.fail) throw Error("the disk is full");
             std::this_thread::sleep_for(std::chrono::duration<double>(per_step));
           };
           Training training;
@@ -116,9 +124,18 @@ class GossipPeerTest : public testing::Test {
     return make_engine_replica(std::move(setup));
   }
 
+  /// Of one who only says that it is peer 1 of 2.
+  Message greeting() const {
+    GossipPeerOptions options;
+    options.self = 1;
+    options.addresses.resize(2);
+    return message_of(greeting_of(options, work_, 7));
+  }
+
   Dataset data_;
   GossipWork work_;
   std::shared_ptr<Transport> transport_;  // null: gRPC
+  Seconds silence_ = 3;
 };
 
 TEST_F(GossipPeerTest, AllTrainAndEndWithTheSameModel) {
@@ -193,6 +210,42 @@ TEST_F(GossipPeerTest, OneThatGoesStopsNobodyAndOneThatComesLateFetchesAModel) {
   EXPECT_THAT(again->said, Contains(HasSubstr("joined late, with the model of peer")));
 }
 
+TEST_F(GossipPeerTest, WhoLeavesSaysSoAndIsNotWaitedFor) {
+  work_.epochs = 40;
+  silence_ = 30;
+  const auto addresses = free_addresses(4);
+  std::vector<std::unique_ptr<Running>> peers;
+  for (int i = 0; i < 4; ++i) peers.push_back(start(i, addresses, "gossip", 1e-3));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  peers[0]->stop = true;
+  peers[1]->fail = true;
+  for (auto& peer : peers) peer->wait();
+  EXPECT_EQ(peers[1]->error, "the disk is full");
+  for (const int stayed : {2, 3}) {
+    const Running& peer = *peers[static_cast<std::size_t>(stayed)];
+    EXPECT_EQ(peer.error, "");
+    EXPECT_EQ(peer.result.models, 2);
+    EXPECT_EQ(peer.result.lost, (std::vector<bool>{true, true, false, false}));
+    EXPECT_THAT(peer.said, Contains("peer 0 has left: it was told to go"));
+    EXPECT_THAT(peer.said, Contains("peer 1 has left: the disk is full"));
+    EXPECT_THAT(peer.said, Each(Not(HasSubstr("no sign of life"))));
+  }
+}
+
+TEST_F(GossipPeerTest, WhereAllAreToldToGoNobodyIsLost) {
+  work_.epochs = 1e6;
+  const auto addresses = free_addresses(2);
+  std::vector<std::unique_ptr<Running>> peers;
+  for (int i = 0; i < 2; ++i) peers.push_back(start(i, addresses, "gossip", 1e-3));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  for (auto& peer : peers) {
+    peer->stop = true;
+    peer->wait();
+    EXPECT_EQ(peer->error, "");
+    EXPECT_EQ(peer->result.lost, (std::vector<bool>{false, false}));
+  }
+}
+
 /// Puts greetings and letters that come into a queue.
 class Letters final : public Handler {
  public:
@@ -219,14 +272,8 @@ TEST_F(GossipPeerTest, AModelThatIsNotFiniteOrNotThereIsRefusedAndCounted) {
   ASSERT_TRUE(letters.get_within(20)) << "its greeting: it listens";
   const auto channel =
       make_grpc_transport()->connect(addresses[0], std::make_shared<Letters>(nothing));
+  channel->send(greeting());
   wire::Head head;
-  wire::Greeting& greeting = *head.mutable_greeting();
-  greeting.set_protocol(kProtocol);
-  greeting.set_rank(1);
-  greeting.set_peers(2);
-  greeting.set_incarnation(7);
-  set_print(work_.data, *greeting.mutable_data());
-  channel->send(message_of(head));
   Parcel offer;
   offer.values.assign(ParcelMap(work_.network).size(), NAN);
   const auto bytes = std::make_shared<std::vector<std::byte>>();
@@ -255,6 +302,38 @@ TEST_F(GossipPeerTest, AModelThatIsNotFiniteOrNotThereIsRefusedAndCounted) {
   for (std::size_t j = 0; j < peer->result.model.size(); ++j) {
     ASSERT_TRUE(std::isfinite(peer->result.model[j]));
   }
+}
+
+TEST_F(GossipPeerTest, OneWhoseConnectionHasEndedIsSoonGivenUp) {
+  work_.epochs = 1e6;
+  silence_ = 1000;
+  const auto addresses = free_addresses(2);
+  Mailbox<wire::Head> letters, nothing;
+  auto listener =
+      make_grpc_transport()->listen(addresses[1], [&](const std::shared_ptr<Channel>& /*channel*/) {
+        return std::make_shared<Letters>(letters);
+      });
+  auto peer = start(0, addresses, "gossip", 1e-3);
+  ASSERT_TRUE(letters.get_within(20)) << "its greeting: it listens";
+  auto channel = make_grpc_transport()->connect(addresses[0], std::make_shared<Letters>(nothing));
+  channel->send(greeting());
+  wire::Head pulse;
+  pulse.mutable_pulse()->set_sees(1);
+  channel->send(message_of(pulse));
+  ASSERT_TRUE(letters.get_within(20)) << "an offer, which nobody answers";
+  listener.reset();  // as if it were killed
+  channel.reset();
+  const auto given_up = [&] {
+    const std::lock_guard lock(peer->mutex);
+    return !peer->said.empty() && peer->said.back() == "peer 1: no sign of life for 2 s";
+  };
+  for (const Stopwatch clock; !given_up() && clock.elapsed() < 30;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(given_up());
+  peer->stop = true;
+  peer->wait();
+  EXPECT_EQ(peer->error, "");
 }
 
 TEST_F(GossipPeerTest, WhoseListOrDataIsAnotherIsRefused) {

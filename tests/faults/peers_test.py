@@ -112,6 +112,17 @@ class Peers(unittest.TestCase):
         self.assertTrue((self.path / "run1/last.safetensors").exists())
         for rank in (0, 2):
             self.assertEqual(peers[rank].finish(), 0, peers[rank].said())
+            self.assertIn("peer 1 has left: it was told to go", peers[rank].said())
+            self.assertNotIn("no sign of life", peers[rank].said())
+            self.assertEqual([device["lost"] for device in json.loads(peers[rank].out)["devices"]], [False, True, False])
+
+    def test_one_that_is_interrupted_while_it_asks_says_so(self):
+        alone = self.join(0, "alone")
+        alone.wait_for("asking all of --peers again and again")
+        alone.send(signal.SIGINT)
+        self.assertEqual(alone.finish(), -signal.SIGINT)
+        self.assertIn("interrupted before a peer has said what is trained", alone.said())
+        self.assertFalse((self.path / "alone").exists())
 
     def join(self, rank, name, *options):
         """By `evener worker`, without a word of what is trained."""

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "tests/policy/toy.h"
 #include <gtest/gtest.h>
@@ -168,12 +169,46 @@ TEST(GossipNode, AnExchangeWithOneThatIsGoneIsOver) {
   GossipNode node = node_among(0, 3, rule);
   node.step(1);
   const auto offer = std::get<NodeOffers>(node.rest(0).at(0));
-  node.part(offer.to);
+  node.forget(offer.to);
   EXPECT_TRUE(node.may_train());
   node.receive({Letter::Kind::offer, offer.to, 0, 1});
   for (const auto& action : node.rest(0)) {
     EXPECT_TRUE(std::holds_alternative<NodeOffers>(action)) << "a letter of the dead is not read";
   }
+  node.receive({Letter::Kind::decline, 3 - offer.to, 0, 2});
+  node.meet(offer.to);  // another, in its place
+  EXPECT_FALSE(node.waits()) << "for what the one before was offered";
+  node.receive({Letter::Kind::offer, offer.to, 0, 1});
+  EXPECT_EQ(node.rest(0, false), (Actions{NodeAnswers{offer.to, 1}}));
+}
+
+TEST(GossipNode, AnExchangeWithOneOutOfReachGoesOnWhenTheyMeetAgain) {
+  GossipRule rule;
+  rule.overlap = 0;
+  GossipNode node = node_among(0, 3, rule);
+  node.step(1);
+  const int away = std::get<NodeOffers>(node.rest(0).at(0)).to, other = 3 - away;
+  node.part(away);
+  EXPECT_TRUE(node.may_train()) << "nobody waits for it";
+  EXPECT_FALSE(node.remind());
+  node.step(1);
+  EXPECT_EQ(node.rest(0), (Actions{NodeOffers{other, 2}}));
+  node.meet(away);
+  EXPECT_TRUE(node.rest(0).empty()) << "one at a time";
+  node.receive({Letter::Kind::reply, other, 0, 2});
+  EXPECT_EQ(node.rest(0), (Actions{NodeSettles{other, 2}, NodeOffers{away, 1, true}}));
+  node.receive({Letter::Kind::reply, away, 0, 1});
+  EXPECT_EQ(node.rest(0), (Actions{NodeSettles{away, 1}}));
+}
+
+TEST(GossipNode, AnswersAnOfferOnceAlsoIfWhoMadeItWasOutOfReachMeanwhile) {
+  GossipNode node = node_among(0, 2, {});
+  node.receive({Letter::Kind::offer, 1, 0, 7});
+  EXPECT_EQ(node.rest(0), (Actions{NodeAnswers{1, 7}}));
+  node.part(1);
+  node.meet(1);
+  node.receive({Letter::Kind::offer, 1, 0, 7});  // that was on its way all the time
+  EXPECT_EQ(node.rest(0), (Actions{NodeAnswers{1, 7, true}}));
 }
 
 /// Nodes with one number each, and a network that does what it likes with letters.
@@ -185,11 +220,12 @@ class Village {
       models_.push_back(random_.normal());
     }
     weights_.assign(models_.size(), 1);
-    offered_.resize(models_.size());
     trained_.resize(models_.size());
   }
 
   double loss = 0, repeat = 0;
+  double cuts = 0;  // how often a pair's way to each other is cut, or whole again
+  bool reminds = false;
   /// Whether a node may begin a step, in the place of its own answer.
   std::function<bool(const GossipNode&)> may_train = [](const GossipNode& node) {
     return node.may_train();
@@ -198,6 +234,7 @@ class Village {
   /// A node steps without learning anything, some letters arrive in any order.
   void stir() {
     const auto who = static_cast<int>(random_.below(nodes_.size()));
+    if (cuts > 0 && random_.uniform() < cuts) cut_or_heal(who);
     if (may_train(node(who))) {
       std::size_t& trained = trained_[static_cast<std::size_t>(who)];
       if (node(who).waits()) ++trained;
@@ -205,17 +242,21 @@ class Village {
       node(who).step(random_.uniform());
     }
     rest(who, true);
+    if (reminds && random_.uniform() < 0.2) remind(who);
     while (!letters_.empty() && random_.uniform() < 0.7) deliver();
   }
   /// No more offers of their own; reminders until nobody waits.
   void settle() {
+    cut_.clear();
+    for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+      for (int j = 0; j < static_cast<int>(nodes_.size()); ++j) node(i).meet(j);
+    }
     for (int round = 0; round < 10'000; ++round) {
       bool waits = !letters_.empty();
       while (!letters_.empty()) deliver();
       for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
         rest(i, false);
-        if (const auto reminder = node(i).remind())
-          send({Letter::Kind::offer, i, reminder->to, reminder->sequence});
+        remind(i);
         waits = waits || node(i).waits();
       }
       if (!waits) return;
@@ -223,13 +264,20 @@ class Village {
     ADD_FAILURE() << "somebody waits forever";
   }
 
-  /// What must never change, counting what is on its way (which settle() has seen to).
+  /// What must never change, counting what is on its way.
   double sum() const {
     double sum = 0;
     for (std::size_t i = 0; i < models_.size(); ++i) sum += weights_[i] * models_[i];
+    for (const auto& [pair, move] : to_settle_) sum += move;
+    for (const auto& [pair, value] : given_) sum += value.weight * value.model;
     return sum;
   }
-  double weight() const { return std::accumulate(weights_.begin(), weights_.end(), 0.0); }
+  double weight() const {
+    double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+    for (const auto& [pair, value] : given_) sum += value.weight;
+    return sum;
+  }
+  std::size_t under_way() const { return to_settle_.size() + given_.size(); }
   double spread() const {
     const auto [low, high] = std::minmax_element(models_.begin(), models_.end());
     return *high - *low;
@@ -247,14 +295,28 @@ class Village {
   };
   double& model(int i) { return models_[static_cast<std::size_t>(i)]; }
   double& weight_of(int i) { return weights_[static_cast<std::size_t>(i)]; }
-  Value& offered(int i) { return offered_[static_cast<std::size_t>(i)]; }
+
+  void remind(int i) {
+    if (const auto reminder = node(i).remind())
+      send({Letter::Kind::offer, i, reminder->to, reminder->sequence});
+  }
+  void cut_or_heal(int who) {
+    const auto other = static_cast<int>(random_.below(nodes_.size()));
+    if (other == who) return;
+    const auto [at, is_new] = cut_.insert(std::minmax(who, other));
+    if (!is_new) {  // what has waited on the way comes through, and tells them
+      cut_.erase(at);
+      return;
+    }
+    if (random_.uniform() < 0.6) node(who).part(other);
+    if (random_.uniform() < 0.6) node(other).part(who);
+  }
 
   void rest(int i, bool offers) {
     for (const auto& action : node(i).rest(0, offers)) {
       std::visit(Cases{[&](const NodeOffers& a) {
                          trained_[static_cast<std::size_t>(i)] = 0;
-                         if (rule_.push_sum) weight_of(i) /= 2;
-                         offered(i) = {model(i), weight_of(i)};
+                         if (!a.again) offer(i, a.to);
                          send({Letter::Kind::offer, i, a.to, a.sequence});
                        },
                        [&](const NodeAnswers& a) {
@@ -267,15 +329,22 @@ class Village {
                        [&](const NodeSettles& a) {
                          ++exchanges_;
                          if (!rule_.push_sum) {
-                           model(i) += (answers_[{a.from, i}] - offered(i).model) / 2;
+                           model(i) += (answers_[{a.from, i}] - offered_[{i, a.from}].model) / 2;
+                           to_settle_.erase({i, a.from});
                          }
                        }},
                  action);
     }
     if (!node(i).waits()) silence_ = std::max(silence_, node(i).silence());
   }
+  void offer(int i, int to) {
+    if (rule_.push_sum) weight_of(i) /= 2;
+    offered_[{i, to}] = {model(i), weight_of(i)};
+    if (rule_.push_sum) given_[{i, to}] = offered_[{i, to}];
+  }
   void answer(int i, int to) {
-    const Value theirs = offered(to);
+    const Value theirs = offered_[{to, i}];
+    given_.erase({to, i});
     if (rule_.push_sum) {
       const double sum = weight_of(i) + theirs.weight;
       model(i) += theirs.weight / sum * (theirs.model - model(i));
@@ -283,6 +352,7 @@ class Village {
       return;
     }
     answers_[{i, to}] = model(i);
+    to_settle_[{to, i}] = (model(i) - theirs.model) / 2;
     model(i) += (theirs.model - model(i)) / 2;
   }
   void send(const Letter& letter) {
@@ -292,7 +362,9 @@ class Village {
   void deliver() {
     const auto at = letters_.begin() + static_cast<std::ptrdiff_t>(random_.below(letters_.size()));
     const Letter letter = *at;
+    if (cut_.contains(std::minmax(letter.from, letter.to))) return;
     letters_.erase(at);
+    node(letter.to).meet(letter.from);  // who writes is there
     node(letter.to).receive(letter);
     if (random_.uniform() < 0.5) rest(letter.to, false);
   }
@@ -300,29 +372,45 @@ class Village {
   GossipRule rule_;
   Random random_;
   std::vector<GossipNode> nodes_;
+  using Pair = std::pair<int, int>;  // from, to
   std::vector<double> models_, weights_;
-  std::vector<Value> offered_;
-  std::map<std::pair<int, int>, double> answers_;
+  std::map<Pair, Value> offered_;
+  std::map<Pair, double> answers_;
+  std::map<Pair, double> to_settle_;  // the move of who has offered and was answered
+  std::map<Pair, Value> given_;       // by push-sum, and not taken yet
+  std::set<Pair> cut_;
   std::vector<Letter> letters_;
   std::vector<std::size_t> trained_;  // steps of each while its offer is under way
   std::size_t silence_ = 0, exchanges_ = 0, longest_overlap_ = 0;
 };
 
-TEST(Village, TheSumIsKeptUnderLossRepetitionAndDisorder) {
+TEST(Village, TheSumIsKeptUnderLossRepetitionDisorderAndPartitions) {
+  std::size_t under_way = 0, exchanges = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     GossipRule rule;
-    rule.push_sum = seed % 2 == 1;
+    rule.push_sum = seed % 4 >= 2;
     rule.overlap = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 2 : std::numeric_limits<double>::infinity();
-    rule.peers = static_cast<PeerChoice>(seed % 4);
+    rule.peers = static_cast<PeerChoice>(seed / 4 % 4);
     Village village(2 + static_cast<int>(seed % 7), rule, seed);
     village.loss = seed % 5 == 0 ? 0 : 0.3;
     village.repeat = 0.2;
+    village.cuts = seed % 2 == 0 ? 0 : 0.1;
+    village.reminds = true;
     const double sum = village.sum(), weight = village.weight();
-    for (int i = 0; i < 300; ++i) village.stir();
+    for (int i = 0; i < 300; ++i) {
+      village.stir();
+      ASSERT_NEAR(village.sum(), sum, 1e-9) << seed << " " << i;
+      ASSERT_NEAR(village.weight(), weight, 1e-9) << seed << " " << i;
+      under_way += village.under_way();
+    }
+    exchanges += village.exchanges();
     village.settle();
+    ASSERT_EQ(village.under_way(), 0U) << seed;
     ASSERT_NEAR(village.sum(), sum, 1e-9) << seed;
     ASSERT_NEAR(village.weight(), weight, 1e-9) << seed;
   }
+  EXPECT_GT(under_way, 10'000U) << "something was counted on its way";
+  EXPECT_GT(exchanges, 10'000U);
 }
 
 TEST(Village, WithoutLearningAllBecomeOne) {

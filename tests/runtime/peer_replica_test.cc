@@ -307,14 +307,14 @@ TEST(PeerReplica, PushSumGivesAwayTheWholeModel) {
   }
 }
 
-/// Nodes with real replicas that train, and a network that loses, repeats and mixes up letters.
+/// Nodes with real replicas that train, and a network that loses, repeats and mixes up letters and
+/// sometimes cuts one off.
 class Town {
  public:
   Town(int count, const std::string& strategy, std::uint64_t seed)
       : rule_(gossip_rule(parse_strategy(strategy).values)),
         replicas_(count, strategy),
-        random_(seed),
-        offers_(static_cast<std::size_t>(count)) {
+        random_(seed) {
     for (int i = 0; i < count; ++i) {
       nodes_.emplace_back(i, rule_, seed);
       for (int j = 0; j < count; ++j) nodes_.back().meet(j);
@@ -324,19 +324,26 @@ class Town {
 
   void stir() {
     const auto who = static_cast<int>(random_.below(nodes_.size()));
+    if (random_.uniform() < 0.05) {  // out of reach, until it writes
+      node(who).part(static_cast<int>(random_.below(nodes_.size())));
+    }
     if (node(who).may_train()) train(who);
     rest(who, true);
     while (!letters_.empty() && random_.uniform() < 0.7) deliver();
   }
   /// No more offers of their own; reminders until nobody waits.
   void settle() {
+    for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+      for (int j = 0; j < static_cast<int>(nodes_.size()); ++j) node(i).meet(j);
+    }
     for (int round = 0; round < 1000; ++round) {
       bool waits = !letters_.empty();
       while (!letters_.empty()) deliver();
       for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
         rest(i, false);
         if (const auto reminder = node(i).remind()) {
-          send({Letter::Kind::offer, i, reminder->to, reminder->sequence}, offered(i));
+          send({Letter::Kind::offer, i, reminder->to, reminder->sequence},
+               offers_[{i, reminder->to}]);
         }
         waits = waits || node(i).waits();
       }
@@ -367,7 +374,6 @@ class Town {
     Parcel parcel;
   };
   GossipNode& node(int i) { return nodes_[static_cast<std::size_t>(i)]; }
-  Parcel& offered(int i) { return offers_[static_cast<std::size_t>(i)]; }
 
   std::vector<double> sum() {
     std::vector<double> sum(replicas_.start().size());
@@ -390,8 +396,9 @@ class Town {
   void rest(int i, bool offers) {
     for (const auto& action : node(i).rest(0, offers)) {
       std::visit(Cases{[&](const NodeOffers& a) {
-                         offered(i) = replicas_[i].offer();
-                         send({Letter::Kind::offer, i, a.to, a.sequence}, offered(i));
+                         Parcel& offer = offers_[{i, a.to}];
+                         if (!a.again) offer = replicas_[i].offer();
+                         send({Letter::Kind::offer, i, a.to, a.sequence}, offer);
                        },
                        [&](const NodeAnswers& a) {
                          Parcel& answer = answers_[{i, a.to}];
@@ -402,7 +409,7 @@ class Town {
                          send({Letter::Kind::decline, i, a.to, a.sequence}, {});
                        },
                        [&](const NodeSettles& a) {
-                         replicas_[i].settle(offered(i), replies_[{a.from, i}]);
+                         replicas_[i].settle(offers_[{i, a.from}], replies_[{a.from, i}]);
                          ++exchanges_;
                        }},
                  action);
@@ -419,6 +426,7 @@ class Town {
     const Sent sent = std::move(*at);
     letters_.erase(at);
     const Letter& letter = sent.letter;
+    node(letter.to).meet(letter.from);  // who writes is there
     if (letter.kind == Letter::Kind::offer) {
       std::uint64_t& last = sequences_[{letter.from, letter.to}];
       if (letter.sequence < last) return;
@@ -438,8 +446,7 @@ class Town {
   Replicas replicas_;
   Random random_;
   std::vector<GossipNode> nodes_;
-  std::vector<Parcel> offers_;
-  std::map<Pair, Parcel> came_, answers_, replies_;
+  std::map<Pair, Parcel> offers_, came_, answers_, replies_;
   std::map<Pair, std::uint64_t> sequences_;
   std::vector<Sent> letters_;
   std::vector<double> expected_;
