@@ -23,10 +23,13 @@ constexpr std::uint64_t kLate = 10;  // steps of another: who has missed no more
 /// The mean of the last models that are there, by their weights, into a vector of zeros; how many.
 int mean_of_finals(const std::vector<Other>& others, std::span<float> mean) {
   double sum = 0;
-  for (const auto& other : others) sum += other.final_model ? other.final_model->weight : 0;
+  const auto usable = [](const Other& other) {
+    return other.final_model && !other.final_model->values.empty();
+  };
+  for (const auto& other : others) sum += usable(other) ? other.final_model->weight : 0;
   int models = 0;
   for (const auto& other : others) {
-    if (!other.final_model) continue;
+    if (!usable(other)) continue;
     ++models;
     const auto share = static_cast<float>(other.final_model->weight / sum);
     for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += share * other.final_model->values[j];
@@ -145,8 +148,9 @@ class GossipPeer {
         hear(kBeat / 5);
         if (std::exchange(at(peer).cut, false)) asks = true;
       }
-      if (!at(peer).asked) continue;
-      replica_.start_from(std::exchange(at(peer).asked, std::nullopt)->values);
+      const auto model = std::exchange(at(peer).asked, std::nullopt);
+      if (!model || model->values.empty()) continue;
+      replica_.start_from(model->values);
       options_.say(fmt::format("joined late, with the model of peer {}", peer));
       return;
     }
@@ -247,6 +251,7 @@ class GossipPeer {
     channel->send(message_of(head));
     for (auto& chunk : chunks_of(bytes, sequence)) channel->send(std::move(chunk));
     result_.sent += bytes->size();
+    if (!bytes->empty()) result_.whole += map_.size() * sizeof(float);
     result_.timeline.add_letter(options_.self, bytes->size(), false);
   }
 
@@ -258,8 +263,9 @@ class GossipPeer {
     if (!mail.why.empty()) {
       ++result_.refused;
       if (mail.letter.kind() == Wire::OFFER) send(mail.from, Wire::DECLINE, sequence, {});
-      if (mail.letter.kind() != Wire::REPLY) return;
-      mail.letter.set_kind(Wire::DECLINE);
+      mail.parcel = {};  // nobody waits for another
+      if (mail.letter.kind() == Wire::OFFER) return;
+      if (mail.letter.kind() == Wire::REPLY) mail.letter.set_kind(Wire::DECLINE);
     }
     const auto tell = [&](Letter::Kind kind) {
       node_.receive({kind, mail.from, options_.self, sequence});

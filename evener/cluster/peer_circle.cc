@@ -202,11 +202,11 @@ void PeerCircle::tell_job(const PeerMail& mail) {
 }
 
 std::string PeerCircle::why_no_place(const wire::Enquiry& enquiry) const {
-  if (enquiry.protocol() != kProtocol) return "it speaks another version of the protocol";
-  if (enquiry.token() != options_.token) return "it does not know the token";
-  if (enquiry.peers() != others_.size()) return "its list of --peers is another";
-  if (enquiry.rank() >= others_.size()) return fmt::format("there is no peer {}", enquiry.rank());
-  return "";
+  std::string why = why_strange(enquiry, options_.token, others_.size());
+  if (why.empty() && enquiry.rank() >= others_.size()) {
+    why = fmt::format("there is no peer {}", enquiry.rank());
+  }
+  return why;
 }
 
 }  // namespace evener

@@ -29,6 +29,7 @@ struct Other {
   // What its last offer that was not declined was answered with, to be sent again if need be.
   Parcel answered;
   std::uint64_t answered_sequence = 0;
+  // Of a model that was refused: without numbers.
   std::optional<Parcel> final_model, asked;
   bool told = false;  // this node's final model
 };

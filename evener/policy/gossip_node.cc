@@ -36,6 +36,7 @@ std::vector<Candidate> GossipNode::present() const {
 void GossipNode::step(double change) {
   ++steps_;
   ++k_;
+  refusals_ = 0;
   if (pending_) ++pending_->steps;
   change_ = change;
 }
@@ -55,6 +56,7 @@ void GossipNode::receive(const Letter& letter) {
     pending_->replied = true;
   } else if (!pending_->replied) {
     pending_.reset();
+    ++refusals_;
   }
 }
 
@@ -63,7 +65,8 @@ std::vector<NodeAction> GossipNode::rest(Seconds now, bool offers) {
   take_replies(now, actions);
   answer_offers(actions);
   if (pending_ || resume(actions) || !offers || !due()) return actions;
-  if (const auto candidates = present(); !candidates.empty()) {
+  // Whom all refuse trains a step first.
+  if (const auto candidates = present(); refusals_ < candidates.size()) {
     const int peer = choose_peer(rule_.peers, candidates, self_, offers_, random_);
     pending_ = Pending{peer, ++offers_, now};
     actions.emplace_back(NodeOffers{pending_->peer, pending_->sequence});
