@@ -36,7 +36,7 @@ std::vector<Candidate> GossipNode::present() const {
 void GossipNode::step(double change) {
   ++steps_;
   ++k_;
-  refusals_ = 0;
+  refused_ = false;
   if (pending_) ++pending_->steps;
   change_ = change;
 }
@@ -56,7 +56,7 @@ void GossipNode::receive(const Letter& letter) {
     pending_->replied = true;
   } else if (!pending_->replied) {
     pending_.reset();
-    ++refusals_;
+    refused_ = true;
   }
 }
 
@@ -65,8 +65,7 @@ std::vector<NodeAction> GossipNode::rest(Seconds now, bool offers) {
   take_replies(now, actions);
   answer_offers(actions);
   if (pending_ || resume(actions) || !offers || !due()) return actions;
-  // Whom all refuse trains a step first.
-  if (const auto candidates = present(); refusals_ < candidates.size()) {
+  if (const auto candidates = present(); !candidates.empty()) {
     const int peer = choose_peer(rule_.peers, candidates, self_, offers_, random_);
     pending_ = Pending{peer, ++offers_, now};
     actions.emplace_back(NodeOffers{pending_->peer, pending_->sequence});
@@ -129,8 +128,9 @@ void GossipNode::answer_offers(std::vector<NodeAction>& actions) {
   }
 }
 
+/// Who was refused trains a step before it asks again, with what it had.
 bool GossipNode::due() const {
-  if (k_ == 0) return false;
+  if (k_ == 0 || refused_) return false;
   const auto k = static_cast<double>(k_);
   if (!rule_.adaptive) return k_ >= rule_.period;
   return static_cast<double>(steps_) <= rule_.warmup || (k >= rule_.k_min && change_ > rule_.eps) ||

@@ -161,21 +161,18 @@ TEST(GossipNode, ThePeersAreWhoTheyShouldBe) {
   EXPECT_EQ(chosen(PeerChoice::shift, 2), (std::vector{3, 4, 0, 1, 3, 4, 0, 1}));
 }
 
-TEST(GossipNode, WhomAllRefuseTrainsAStepFirst) {
+TEST(GossipNode, WhoWasRefusedTrainsAStepBeforeItAsksAgain) {
   GossipRule rule;
   rule.overlap = 0;
   GossipNode node = node_among(0, 3, rule);
-  std::uint64_t offer = 0;
-  for (int step = 0; step < 3; ++step) {
+  for (std::uint64_t step = 1; step <= 3; ++step) {
     node.step(1);
-    for (int refusal = 0; refusal < 2; ++refusal) {
-      const auto actions = node.rest(0);
-      ASSERT_EQ(actions.size(), 1U);
-      const int to = std::get<NodeOffers>(actions[0]).to;
-      node.receive({Letter::Kind::decline, to, 0, ++offer});
-      EXPECT_TRUE(node.may_train());
-    }
+    const auto actions = node.rest(0);
+    ASSERT_EQ(actions.size(), 1U);
+    node.receive({Letter::Kind::decline, std::get<NodeOffers>(actions[0]).to, 0, step});
+    EXPECT_TRUE(node.may_train());
     EXPECT_TRUE(node.rest(0).empty());
+    EXPECT_EQ(node.silence(), step);
   }
 }
 
