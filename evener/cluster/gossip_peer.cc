@@ -18,7 +18,9 @@ using Wire = wire::PeerLetter;
 
 constexpr Seconds kLinger = 0.5;     // after the end
 constexpr Seconds kUnexplained = 2;  // of waiting at the start
-constexpr std::uint64_t kLate = 10;  // steps of another: who has missed no more begins with it
+// Who has missed more steps of another, and for longer, was not there when it began.
+constexpr std::uint64_t kMissedSteps = 10;
+constexpr Seconds kMissedSeconds = 1;
 
 /// The mean of the last models that are there, by their weights, into a vector of zeros; how many.
 int mean_of_finals(const std::vector<Other>& others, std::span<float> mean) {
@@ -82,7 +84,7 @@ class GossipPeer {
  private:
   void train() {
     gather();
-    if (most_trained() > kLate) fetch_model();
+    if (is_late()) fetch_model();
     while (!is_over()) {
       hear(0);
       rest(true);
@@ -100,14 +102,14 @@ class GossipPeer {
   Seconds now() const { return circle_.now(); }
   void hear(Seconds wait) { circle_.hear(wait); }
   int signal() const { return options_.interrupted ? options_.interrupted() : 0; }
-  /// Steps of one that is there, since it was started.
-  std::uint64_t most_trained() {
-    std::uint64_t most = 0;
-    for (const auto& other : circle_.others()) {
-      if (other.greeted) most = std::max<std::uint64_t>(most, other.pulse.trained());
-    }
-    return most;
+  /// Whether one that is there has trained more than so much since it was started.
+  bool has_begun(std::uint64_t steps, Seconds seconds) {
+    return std::any_of(circle_.others().begin(), circle_.others().end(), [&](const Other& other) {
+      const wire::Pulse& pulse = other.pulse;
+      return other.greeted && pulse.trained() > steps && pulse.training() > seconds;
+    });
   }
+  bool is_late() { return has_begun(kMissedSteps, kMissedSeconds); }
   double epochs_done() const { return evener::epochs_done(work_, result_.steps); }
   bool is_over() {
     if (result_.signal == 0) result_.signal = signal();
@@ -118,7 +120,7 @@ class GossipPeer {
   /// kept waiting.
   void gather() {
     bool told = std::isinf(options_.patience);
-    while (!circle_.complete() && most_trained() == 0 && signal() == 0) {
+    while (!circle_.complete() && !has_begun(0, 0) && signal() == 0) {
       hear(kBeat);
       if (!told && now() > kUnexplained) {
         told = true;

@@ -74,6 +74,10 @@ void PeerCircle::leave(const std::string& why) {
   }
 }
 
+void PeerCircle::has_trained() {
+  if (trained_++ == 0) begun_ = now();
+}
+
 void PeerCircle::has_all() {
   if (std::exchange(has_all_, true)) return;
   beaten_ = -1;
@@ -111,6 +115,7 @@ void PeerCircle::send_pulse(Other& other) {
   pulse.set_sees(static_cast<std::uint32_t>(greeted()));
   pulse.set_busy(busy_);
   pulse.set_trained(trained_);
+  if (trained_ > 0) pulse.set_training(now() - begun_);
   pulse.set_has_all(has_all_);
   for (const std::uint64_t steps : steps_) pulse.add_steps(steps);
   other.channel->send(message_of(head));

@@ -122,6 +122,7 @@ TEST_F(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
   auto late = start(0, addresses, "gossip:overlap=0");
   puppet.greet(greeting());
   pulse.set_trained(1000);
+  pulse.set_training(60);
   puppet.say(pulse);
   EXPECT_EQ(puppet.next().kind(), wire::PeerLetter::ASK);
   puppet.send(wire::PeerLetter::MODEL, 0, bad);
