@@ -1,9 +1,11 @@
-"""Gossiping peers as separate processes: killed, stopped, told to go and started again."""
+"""Gossiping peers as separate processes: killed, stopped, told to go, started again, and with certificates."""
 import json
 import signal
+import subprocess
 import unittest
 
 from circle import Circle, braked, free_addresses
+from cluster import COMMAND
 
 
 class Lost(Circle):
@@ -112,6 +114,29 @@ class ComeAndGo(Circle):
         self.assertEqual(other.finish(), 2, other.said())
         self.assertIn("this is not the data that the other peers have", other.said())
         self.assertFalse((self.path / "other").exists())
+
+
+class Secured(Circle):
+    def certificates(self, name):
+        """Made by an authority of its own."""
+        subprocess.run([COMMAND, "certs", str(self.path / name), "--hosts", "127.0.0.1"], check=True, capture_output=True, timeout=60)
+        return ["--tls", str(self.path / name)]
+
+    def test_peers_of_one_authority_end_with_one_model(self):
+        for result in self.check_same_end(self.start_all(5, options=self.certificates("ours")), 3):
+            self.check_lost(result, [])
+
+    def test_one_of_another_authority_or_without_certificates_is_not_let_in(self):
+        self.addresses = free_addresses(4)
+        ours, theirs = self.certificates("ours"), self.certificates("theirs")
+        peers = [self.start(rank, f"run{rank}", 5, options=[*tls, "--wait-seconds", "3"]) for rank, tls in enumerate((ours, ours, theirs, ()))]
+        for stranger in peers[2:]:
+            self.assertEqual(stranger.finish(), 1, stranger.said())
+            self.assertIn("no peer for 3 s", stranger.said())
+        for result in self.check_same_end({"run0": peers[0], "run1": peers[1]}, 2):
+            self.assertEqual([device["updates"] for device in result["devices"][2:]], [0, 0])
+        for peer in peers[:2]:
+            self.assertNotRegex(peer.said(), "peer [23] is there")
 
 
 if __name__ == "__main__":
