@@ -37,8 +37,8 @@ class Lost(Circle):
             peer.send(signal.SIGSTOP)
         with braked(others):
             for peer in others:
-                peer.wait_for("peer 2: no sign of life for 1. s")
-                peer.wait_for("peer 3: no sign of life for 1. s")
+                peer.wait_for("peer 2: no sign of life")
+                peer.wait_for("peer 3: no sign of life")
             back.send(signal.SIGCONT)
             for peer in others:
                 peer.wait_for("peer 2 is back")
