@@ -43,7 +43,7 @@ GossipPeerOptions peers_of(const PeerWish& wish, const ClusterWish& cluster,
   check_address("--listen", peers.listen);
   const Tls tls = read_tls(cluster.tls, "server");
   check_listening(peers.listen, tls, wish.insecure);
-  peers.transport = make_grpc_transport(tls);
+  peers.transport = make_grpc_transport(tls, cluster.heartbeats.evict);
   peers.token = cluster.token.empty() ? environment.token : cluster.token;
   peers.patience = cluster.wait_seconds;
   peers.silence = cluster.heartbeats.evict;

@@ -18,9 +18,10 @@ using Wire = wire::PeerLetter;
 
 constexpr Seconds kLinger = 0.5;     // after the end
 constexpr Seconds kUnexplained = 2;  // of waiting at the start
-// Who has missed more steps of another, and for longer, was not there when it began.
+// Who has missed more steps of another was not there when it began. Those who resume together, each
+// with a model of its own, may see each other a moment later than they begin.
 constexpr std::uint64_t kMissedSteps = 10;
-constexpr Seconds kMissedSeconds = 1;
+constexpr Seconds kMoment = 1;
 
 /// The mean of the last models that are there, by their weights, into a vector of zeros; how many.
 int mean_of_finals(const std::vector<Other>& others, std::span<float> mean) {
@@ -109,7 +110,7 @@ class GossipPeer {
       return other.greeted && pulse.trained() > steps && pulse.training() > seconds;
     });
   }
-  bool is_late() { return has_begun(kMissedSteps, kMissedSeconds); }
+  bool is_late() { return has_begun(kMissedSteps, work_.memory ? kMoment : 0); }
   double epochs_done() const { return evener::epochs_done(work_, result_.steps); }
   bool is_over() {
     if (result_.signal == 0) result_.signal = signal();

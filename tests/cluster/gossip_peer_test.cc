@@ -67,12 +67,12 @@ TEST_F(GossipPeerTest, APeerMayBeSeveralDevices) {
 }
 
 TEST_F(GossipPeerTest, OneThatGoesStopsNobodyAndOneThatComesLateFetchesAModel) {
-  work_.epochs = 60;
+  work_.epochs = 200;
   const auto addresses = free_addresses(3);
   auto first = start(0, addresses, "gossip", 1e-3);
   auto second = start(1, addresses, "gossip", 1e-3);
   auto third = start(2, addresses, "gossip", 1e-3);
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   first->stop = true;  // the first of the list, as by a signal
   first->wait();
   EXPECT_EQ(first->result.signal, 2);

@@ -140,6 +140,15 @@ class OnTheWire(WiredCircle):
         counted = self.network.on("worker", "iptables", "-nvxL", "INPUT").stdout.splitlines()[2]
         self.assertGreater(int(counted.split()[0]), 0, counted)  # it did drop some
 
+    def test_who_ends_while_the_wire_is_cut_ends_all_the_same(self):
+        peers = self.start_on(["coordinator", "coordinator", "worker"], 10)
+        alone = peers.pop("run2")
+        with self.network.cut():
+            self.assertEqual(alone.finish(), 0, alone.said())
+            self.assertIn("the mean of 1 model", alone.said())
+            for result in self.check_same_end(peers, 2):
+                self.check_lost(result, [2])
+
     def test_what_peers_say_they_sent_is_what_went_over_the_wire(self):
         places = ["coordinator", "worker"]
         peers = self.start_on(places, 3, hidden=1024, batch=500)  # models of 1.6 MB: signs of life do not matter
