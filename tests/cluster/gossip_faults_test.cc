@@ -14,16 +14,15 @@ class GossipFaults : public GossipPeerTest {};
 // A letter takes longer than the silence after which a peer is taken for dead, than anybody lingers
 // at the end, and than any pulse behind it may wait.
 TEST_F(GossipFaults, OnASlowLinkNobodyIsTakenForDeadAndNothingIsSentTwice) {
-  constexpr std::uint32_t kFeatures = 100'000;
+  constexpr std::uint32_t kFeatures = 375'000;  // a dozen chunks, and as many signs of life
   work_.network.features = data_.feature_count = kFeatures;
   work_.data = TestWorker::print(data_);
   work_.start.resize(layout_of(work_.network).size);
   initialise(work_.network, 5, work_.start);
-  work_.epochs = 0.5;
-  silence_ = 1;
+  work_.epochs = 0.1;
   const std::size_t model = 4 * ParcelMap(work_.network).size();
   transport_ = std::make_shared<RoughTransport>(
-      make_local_transport(), Roughness{.bytes_per_second = static_cast<double>(model) / 1.5});
+      make_local_transport(), Roughness{.bytes_per_second = static_cast<double>(model) / 4});
   std::vector<std::unique_ptr<Running>> peers;
   for (int i = 0; i < 3; ++i) peers.push_back(start(i, {"a", "b", "c"}, "gossip:overlap=1"));
   std::uint64_t exchanges = 0, sent = 0;
