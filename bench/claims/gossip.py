@@ -3,13 +3,14 @@
 time, on links where gossip every step spends 56 % of an iteration on communication (what the paper's two figures imply).
 
     python3 bench/claims/gossip.py [--data ../shared/data/bibtex] [--nodes 8] [--seeds 5] [--epochs 20] [--unequal] [--batch 256]
-        [--strategies S,...] [--share 0.56] [--kept FILE]
+        [--strategies S,...] [--share 0.56] [--target 60] [--kept FILE] [--jobs N]
 
 The default recipe with 128 units; the learning rate is tuned for each over one grid by the final P@1 of the first seed. Traffic is
 what all nodes sent; local SGD's all-reduce is counted as two models a node. --unequal: a quarter of the nodes at a
 quarter of the speed. --strategies: these, each against the first, in the place of the paper's comparison; PERIOD in one becomes the
 fixed period with the traffic of the one before it. --kept: runs that are in the file are not repeated (they would give the same).
---share 0.984: a letter takes thirty steps. Prints a Markdown table.
+--share 0.984: a letter takes thirty steps. --target: also the time to this P@1, taken as in bench/claims/server.py; of the
+seeds' mean curve, and of the single seeds that get there. Prints a Markdown table, the differences in P@1 seed by seed, and the tuning.
 """
 import argparse
 import concurrent.futures
@@ -22,12 +23,15 @@ import tempfile
 import threading
 from pathlib import Path
 
+from server import NEVER, time_to
+
 EVENER = os.environ.get("EVENER", Path(__file__).resolve().parents[2] / "build/release/evener")
 GRID = (1, 2, 4, 8)
 FIXED, PER_ROW = 0.2e-3, 300e-6
 BY_CHANGE = "adaptive-gossip:eps=0.16:warmup=10"
-PAPER = ("gossip:overlap=0", f"{BY_CHANGE}:overlap=0", "gossip:overlap=0:period=PERIOD",
-         f"{BY_CHANGE}:overlap=0:rows=changed:eps-rows=0.1", "gossip", BY_CHANGE, "local-sgd:period=8", "bsp")
+DEFAULT = "adaptive-gossip:eps=0.08:warmup=30"
+PAPER = ("gossip:overlap=0", f"{BY_CHANGE}:overlap=0", "gossip:overlap=0:period=PERIOD", f"{DEFAULT}:overlap=0", "gossip:overlap=0:period=PERIOD",
+         f"{BY_CHANGE}:overlap=0:rows=changed:eps-rows=0.1", "gossip", BY_CHANGE, DEFAULT, "local-sgd:period=8", "bsp")
 
 
 def cluster_text(args, model_bytes):
@@ -83,9 +87,11 @@ class Bench:
             result = json.loads(done.stdout)
             config = Path(folder, "run", "config.toml").read_text()
             size = Path(folder, "run", "last.safetensors").stat().st_size
+            records = [json.loads(line) for line in Path(folder, "run", "metrics.jsonl").read_text().splitlines()]
         rate = float(next(line.split("=")[1] for line in config.splitlines() if line.startswith("learning-rate")))
         sent = sum(device["bytes"] for device in result["devices"])
-        return {"p@1": 100 * result["metrics"]["p@1"], "seconds": result["seconds"], "bytes": sent, "rate": rate, "model_bytes": size}
+        curve = [{"seconds": record["seconds"], "quality": 100 * record["p@1"]} for record in records if record["kind"] == "eval"]
+        return {"p@1": 100 * result["metrics"]["p@1"], "seconds": result["seconds"], "bytes": sent, "rate": rate, "model_bytes": size, "curve": curve}
 
     def tuned(self, strategy, pool):
         """The rate that is best for the first seed, and the runs of all seeds with it."""
@@ -94,11 +100,27 @@ class Bench:
         tries = list(pool.map(lambda rate: self.train(strategy, rate, 1, args.epochs), grid))
         best = max(range(len(grid)), key=lambda i: tries[i]["p@1"])
         rest = list(pool.map(lambda seed: self.train(strategy, grid[best], seed, args.epochs), range(2, args.seeds + 1)))
-        return {"strategy": strategy, "rate": grid[best], "runs": [tries[best], *rest]}
+        return {"strategy": strategy, "rate": grid[best], "runs": [tries[best], *rest], "tries": [(rate, run["p@1"]) for rate, run in zip(grid, tries)]}
 
 
 def median(entry, key):
     return statistics.median(run[key] for run in entry["runs"])
+
+
+def time_text(runs, target):
+    """To the target: of the mean curve, of the first and the last seed that get there, and how many do if not all."""
+    times = [time_to([run], target) for run in runs]
+    reached = [time for time in times if time < NEVER]
+    if not reached:
+        return "never"
+    whole = time_to(runs, target)
+    few = f", {len(reached)} of {len(runs)}" if len(reached) < len(runs) else ""
+    return f"{'never' if whole == NEVER else f'{whole:.2f} s'} ({min(reached):.2f} - {max(reached):.2f}{few})"
+
+
+def differences(entry, other):
+    by_seed = [a["p@1"] - b["p@1"] for a, b in zip(entry["runs"], other["runs"])]
+    return f"median {statistics.median(by_seed):+.2f} ({', '.join(f'{d:+.2f}' for d in by_seed)})"
 
 
 def add_options(parser):
@@ -130,19 +152,29 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
     parser.add_argument("--strategies", default=",".join(PAPER))
+    parser.add_argument("--target", type=float, default=0, help="P@1, in per cent")
     args = parser.parse_args()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         bench = Bench(args)
         entries = in_turn(bench, args.strategies.split(","), pool)
     first = entries[0]
     print(f"{Path(args.data).name}, {args.nodes} {'unequal' if args.unequal else 'equal'} nodes, {args.epochs} epochs, {args.seeds} seeds\n")
-    print("| strategy | rate | final P@1 (least - most) | traffic | against the first | time | against it |\n|---|---|---|---|---|---|---|")
+    reach = f" to P@1 {args.target:g} |" if args.target else ""
+    print(f"| strategy | rate | final P@1 (least - most) | traffic | against the first | time | against it |{reach}\n|---|---|---|---|---|---|---|"
+          + "---|" * bool(args.target))
     for entry in entries:
         quality = [run["p@1"] for run in entry["runs"]]
         sent, seconds = median(entry, "bytes"), median(entry, "seconds")
+        reach = f" {time_text(entry['runs'], args.target)} |" if args.target else ""
         print(f"| `{entry['strategy']}` | {entry['rate']:g} | {statistics.median(quality):.2f} ({min(quality):.2f} - {max(quality):.2f}) "
               f"| {sent / 1e6:,.0f} MB | {100 * (sent / median(first, 'bytes') - 1):+.0f} % | {seconds:.2f} s "
-              f"| {100 * (seconds / median(first, 'seconds') - 1):+.0f} % |")
+              f"| {100 * (seconds / median(first, 'seconds') - 1):+.0f} % |{reach}")
+    print("\nP@1 seed by seed, less that of the first row, and less that of the row above:\n")
+    for above, entry in zip(entries, entries[1:]):
+        print(f"- `{entry['strategy']}`: {differences(entry, first)}; {differences(entry, above)}")
+    print("\nP@1 of the first seed by rate:\n")
+    for entry in entries:
+        print(f"- `{entry['strategy']}`: " + ", ".join(f"{rate:g} {quality:.2f}" for rate, quality in entry["tries"]))
 
 
 if __name__ == "__main__":
