@@ -36,6 +36,11 @@ void add_patience(CLI::App& command, ClusterWish& wish, const std::string& for_w
   add_seconds(command, "wait-seconds", wish.wait_seconds, "how long to wait for " + for_what);
 }
 
+void add_silence(CLI::App& command, ClusterWish& wish) {
+  add_seconds(command, "evict", wish.heartbeats.evict,
+              "of --peers: of silence until one is given up, and the others do its steps");
+}
+
 void add_heartbeats(CLI::App& command, ClusterWish& wish) {
   add_seconds(command, "heartbeat", wish.heartbeats.beat, "between two signs of life");
   add_seconds(command, "suspect", wish.heartbeats.suspect,

@@ -22,6 +22,8 @@ struct ClusterWish {
 void add_security(CLI::App& command, ClusterWish& wish);
 /// --wait-seconds, `for_what` says for whom.
 void add_patience(CLI::App& command, ClusterWish& wish, const std::string& for_what);
+/// --evict, of peers.
+void add_silence(CLI::App& command, ClusterWish& wish);
 /// --heartbeat, --suspect and --evict.
 void add_heartbeats(CLI::App& command, ClusterWish& wish);
 

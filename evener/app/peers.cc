@@ -11,12 +11,14 @@
 
 namespace evener {
 
-void add_peer_options(CLI::App& command, PeerWish& wish, const std::string& what_for) {
+void add_peer_options(CLI::App& command, PeerWish& wish, ClusterWish& cluster,
+                      const std::string& what_for) {
   command.add_option("--peers", wish.peers, what_for)->delimiter(',')->type_name("HOST:PORT,...");
   command.add_option("--listen", wish.listen, "of --peers: where it listens [its address]")
       ->type_name("HOST:PORT");
   command.add_flag("--insecure", wish.insecure,
                    "of --peers: listen beyond this machine without TLS");
+  add_silence(command, cluster);
 }
 
 GossipPeerOptions peers_of(const PeerWish& wish, const ClusterWish& cluster,
@@ -41,9 +43,10 @@ GossipPeerOptions peers_of(const PeerWish& wish, const ClusterWish& cluster,
   check_address("--listen", peers.listen);
   const Tls tls = read_tls(cluster.tls, "server");
   check_listening(peers.listen, tls, wish.insecure);
-  peers.transport = make_grpc_transport(tls);
+  peers.transport = make_grpc_transport(tls, cluster.heartbeats.evict);
   peers.token = cluster.token.empty() ? environment.token : cluster.token;
   peers.patience = cluster.wait_seconds;
+  peers.silence = cluster.heartbeats.evict;
   return peers;
 }
 

@@ -23,8 +23,9 @@ struct PeerWish {
   bool insecure = false;
 };
 
-/// --peers, --listen and --insecure.
-void add_peer_options(CLI::App& command, PeerWish& wish, const std::string& what_for);
+/// --peers, --listen, --insecure and --evict.
+void add_peer_options(CLI::App& command, PeerWish& wish, ClusterWish& cluster,
+                      const std::string& what_for);
 
 /// UsageError where list, rank or address will not do.
 GossipPeerOptions peers_of(const PeerWish& wish, const ClusterWish& cluster,

@@ -85,7 +85,7 @@ void add_train(CLI::App& app, Shell& shell) {
                    "of --nodes: so many processes keep the model, a part each; 0: this one [0]")
       ->type_name("K")
       ->check(whole_number(0, kMostServers));
-  add_peer_options(*command, wish->peer,
+  add_peer_options(*command, wish->peer, wish->cluster,
                    "train as one of these gossiping processes, without a coordinator");
   command->add_option("--rank", wish->peer.rank, "of --peers: which of them this one is [RANK]")
       ->type_name("N")
@@ -122,6 +122,7 @@ void add_train(CLI::App& app, Shell& shell) {
          {std::pair{"--device-strategy", !wish->peer.device_strategy.empty()},
           {"--rank", wish->peer.rank >= 0},
           {"--listen", !wish->peer.listen.empty()},
+          {"--evict", wish->cluster.heartbeats.evict != HeartbeatLimits().evict},
           {"--tls", !wish->cluster.tls.empty()},
           {"--token", !wish->cluster.token.empty()}}) {
       if (given) throw UsageError(fmt::format("{} is for --peers", name));

@@ -110,9 +110,11 @@ void join_peers(const Wish& wish, Shell& shell) {
 
 void run(const Wish& wish, Shell& shell) {
   if (!wish.peer.peers.empty()) return join_peers(wish, shell);
-  for (const auto& [name, given] : {std::pair{"--listen", !wish.peer.listen.empty()},
-                                    {"--insecure", wish.peer.insecure},
-                                    {"-o", !wish.output.empty()}}) {
+  for (const auto& [name, given] :
+       {std::pair{"--listen", !wish.peer.listen.empty()},
+        {"--insecure", wish.peer.insecure},
+        {"--evict", wish.cluster.heartbeats.evict != HeartbeatLimits().evict},
+        {"-o", !wish.output.empty()}}) {
     if (given) throw UsageError(fmt::format("{} is for --peers", name));
   }
   end_with_parent();
@@ -143,7 +145,7 @@ void add_worker(CLI::App& app, Shell& shell) {
       ->add_option("--coordinator", wish->coordinator,
                    "where it listens [MASTER_ADDR and MASTER_PORT]")
       ->type_name("HOST:PORT");
-  add_peer_options(*command, wish->peer,
+  add_peer_options(*command, wish->peer, wish->cluster,
                    "train as one of these gossiping processes, some of which are at it: they say "
                    "what is trained");
   command->add_option("--data", wish->data, "this machine's copy of the training data [same path]")

@@ -18,15 +18,21 @@ using Wire = wire::PeerLetter;
 
 constexpr Seconds kLinger = 0.5;     // after the end
 constexpr Seconds kUnexplained = 2;  // of waiting at the start
-constexpr std::uint64_t kLate = 10;  // steps of another: who has missed no more begins with it
+// Who has missed more steps of another was not there when it began. Those who resume together, each
+// with a model of its own, may see each other a moment later than they begin.
+constexpr std::uint64_t kMissedSteps = 10;
+constexpr Seconds kMoment = 1;
 
 /// The mean of the last models that are there, by their weights, into a vector of zeros; how many.
 int mean_of_finals(const std::vector<Other>& others, std::span<float> mean) {
   double sum = 0;
-  for (const auto& other : others) sum += other.final_model ? other.final_model->weight : 0;
+  const auto usable = [](const Other& other) {
+    return other.final_model && !other.final_model->values.empty();
+  };
+  for (const auto& other : others) sum += usable(other) ? other.final_model->weight : 0;
   int models = 0;
   for (const auto& other : others) {
-    if (!other.final_model) continue;
+    if (!usable(other)) continue;
     ++models;
     const auto share = static_cast<float>(other.final_model->weight / sum);
     for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += share * other.final_model->values[j];
@@ -79,7 +85,7 @@ class GossipPeer {
  private:
   void train() {
     gather();
-    if (most_trained() > kLate) fetch_model();
+    if (is_late()) fetch_model();
     while (!is_over()) {
       hear(0);
       rest(true);
@@ -97,14 +103,14 @@ class GossipPeer {
   Seconds now() const { return circle_.now(); }
   void hear(Seconds wait) { circle_.hear(wait); }
   int signal() const { return options_.interrupted ? options_.interrupted() : 0; }
-  /// Steps of one that is there, since it was started.
-  std::uint64_t most_trained() {
-    std::uint64_t most = 0;
-    for (const auto& other : circle_.others()) {
-      if (other.greeted) most = std::max<std::uint64_t>(most, other.pulse.trained());
-    }
-    return most;
+  /// Whether one that is there has trained more than so much since it was started.
+  bool has_begun(std::uint64_t steps, Seconds seconds) {
+    return std::any_of(circle_.others().begin(), circle_.others().end(), [&](const Other& other) {
+      const wire::Pulse& pulse = other.pulse;
+      return other.greeted && pulse.trained() > steps && pulse.training() > seconds;
+    });
   }
+  bool is_late() { return has_begun(kMissedSteps, work_.memory ? kMoment : 0); }
   double epochs_done() const { return evener::epochs_done(work_, result_.steps); }
   bool is_over() {
     if (result_.signal == 0) result_.signal = signal();
@@ -115,7 +121,7 @@ class GossipPeer {
   /// kept waiting.
   void gather() {
     bool told = std::isinf(options_.patience);
-    while (!circle_.complete() && most_trained() == 0 && signal() == 0) {
+    while (!circle_.complete() && !has_begun(0, 0) && signal() == 0) {
       hear(kBeat);
       if (!told && now() > kUnexplained) {
         told = true;
@@ -145,8 +151,9 @@ class GossipPeer {
         hear(kBeat / 5);
         if (std::exchange(at(peer).cut, false)) asks = true;
       }
-      if (!at(peer).asked) continue;
-      replica_.start_from(std::exchange(at(peer).asked, std::nullopt)->values);
+      const auto model = std::exchange(at(peer).asked, std::nullopt);
+      if (!model || model->values.empty()) continue;
+      replica_.start_from(model->values);
       options_.say(fmt::format("joined late, with the model of peer {}", peer));
       return;
     }
@@ -247,6 +254,7 @@ class GossipPeer {
     channel->send(message_of(head));
     for (auto& chunk : chunks_of(bytes, sequence)) channel->send(std::move(chunk));
     result_.sent += bytes->size();
+    if (!bytes->empty()) result_.whole += map_.size() * sizeof(float);
     result_.timeline.add_letter(options_.self, bytes->size(), false);
   }
 
@@ -258,8 +266,9 @@ class GossipPeer {
     if (!mail.why.empty()) {
       ++result_.refused;
       if (mail.letter.kind() == Wire::OFFER) send(mail.from, Wire::DECLINE, sequence, {});
-      if (mail.letter.kind() != Wire::REPLY) return;
-      mail.letter.set_kind(Wire::DECLINE);
+      mail.parcel = {};  // nobody waits for another
+      if (mail.letter.kind() == Wire::OFFER) return;
+      if (mail.letter.kind() == Wire::REPLY) mail.letter.set_kind(Wire::DECLINE);
     }
     const auto tell = [&](Letter::Kind kind) {
       node_.receive({kind, mail.from, options_.self, sequence});

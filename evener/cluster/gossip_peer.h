@@ -26,6 +26,7 @@ struct GossipResult {
   std::vector<std::uint64_t> steps;  // by each peer, as far as is known here
   std::uint64_t exchanges = 0, declined = 0, refused = 0;
   std::uint64_t sent = 0, received = 0;  // bytes of models
+  std::uint64_t whole = 0;               // that would have been sent of whole models
   // Exchanges in which both models were seen here, and the sum of the squares of how far apart they
   // were (runtime/replica_distance.h).
   std::uint64_t met = 0;

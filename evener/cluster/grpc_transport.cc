@@ -29,16 +29,30 @@ constexpr const char* kMethod = "/evener.Cluster/Converse";
 constexpr int kFrameBytes = 4 << 20;  // of HTTP/2; the default of 16 KB costs most of the speed
 constexpr int kReadBytes = 256 << 10;
 
+struct GrpcOptions {
+  Tls tls;
+  double dead_after = 0;  // seconds
+};
+
 /// How the library is tuned, at both ends: set(name, value). What is measured is in
 /// docs/results.md.
 template <class F>
-void for_settings(const Tls& tls, F set) {
+void for_settings(const GrpcOptions& options, F set) {
   set(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
   set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kFrameBytes);
   set(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
   // Pings to find out what the window already is, which hold up the data; under TLS that is the
   // slower part anyway, and they help a little.
-  if (!tls.on()) set(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  if (!options.tls.on()) set(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  if (options.dead_after == 0) return;
+  // A ping after some silence, and then no answer to it. The other end has to put up with pings.
+  constexpr double kSilent = 0.3;
+  const auto after = static_cast<int>(1000 * options.dead_after);
+  const auto silent = static_cast<int>(kSilent * after);
+  set(GRPC_ARG_KEEPALIVE_TIME_MS, silent);
+  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, after - silent);
+  set(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, silent / 2);
 }
 
 /// What a channel asks of a stream; all with the channel's lock held.
@@ -216,14 +230,14 @@ std::string why_not(const std::string& address) {
 
 class GrpcListener final : public Listener {
  public:
-  GrpcListener(const std::string& address, const Tls& tls, Accept accept)
+  GrpcListener(const std::string& address, const GrpcOptions& options, Accept accept)
       : service_(std::move(accept)), host_(address.substr(0, address.rfind(':'))) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, credentials(tls), &port_);
+    builder.AddListeningPort(address, credentials(options.tls), &port_);
     builder.RegisterCallbackGenericService(&service_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    for_settings(tls,
+    for_settings(options,
                  [&](const char* name, int value) { builder.AddChannelArgument(name, value); });
     server_ = builder.BuildAndStart();
     if (!server_ || port_ == 0) {
@@ -252,9 +266,9 @@ class GrpcListener final : public Listener {
 class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                            public Stream {
  public:
-  ClientStream(const std::string& address, const Tls& tls, GrpcChannel& channel,
+  ClientStream(const std::string& address, const GrpcOptions& options, GrpcChannel& channel,
                std::shared_ptr<Handler> handler)
-      : stub_(make_channel(address, tls)), reader_(channel, std::move(handler)) {
+      : stub_(make_channel(address, options)), reader_(channel, std::move(handler)) {
     stub_.PrepareBidiStreamingCall(&context_, kMethod, {}, this);
     AddHold();  // writes come from outside of reactions
     reader_.channel().attach(this);
@@ -285,10 +299,12 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   }
 
  private:
-  static std::shared_ptr<grpc::Channel> make_channel(const std::string& address, const Tls& tls) {
+  static std::shared_ptr<grpc::Channel> make_channel(const std::string& address,
+                                                     const GrpcOptions& options) {
+    const Tls& tls = options.tls;
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a conversation, a connection
-    for_settings(tls, [&](const char* name, int value) { arguments.SetInt(name, value); });
+    for_settings(options, [&](const char* name, int value) { arguments.SetInt(name, value); });
     arguments.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
     auto credentials = grpc::InsecureChannelCredentials();
     if (tls.on()) credentials = grpc::SslCredentials({tls.authority, tls.key, tls.certificate});
@@ -307,8 +323,9 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
 /// a process that ended while one of gRPC's own threads did that would not survive.
 class ClientChannel final : public Channel {
  public:
-  ClientChannel(const std::string& address, const Tls& tls, std::shared_ptr<Handler> handler)
-      : stream_(address, tls, channel_, std::move(handler)) {}
+  ClientChannel(const std::string& address, const GrpcOptions& options,
+                std::shared_ptr<Handler> handler)
+      : stream_(address, options, channel_, std::move(handler)) {}
   ~ClientChannel() override { channel_.close("it is over"); }
 
   void send(Message message) override { channel_.send(std::move(message)); }
@@ -326,23 +343,23 @@ void silence_grpc() {
 
 class GrpcTransport final : public Transport {
  public:
-  explicit GrpcTransport(Tls tls) : tls_(std::move(tls)) { silence_grpc(); }
+  explicit GrpcTransport(GrpcOptions options) : options_(std::move(options)) { silence_grpc(); }
   std::unique_ptr<Listener> listen(const std::string& address, Accept accept) override {
-    return std::make_unique<GrpcListener>(address, tls_, std::move(accept));
+    return std::make_unique<GrpcListener>(address, options_, std::move(accept));
   }
   std::shared_ptr<Channel> connect(const std::string& address,
                                    std::shared_ptr<Handler> handler) override {
-    return std::make_shared<ClientChannel>(address, tls_, std::move(handler));
+    return std::make_shared<ClientChannel>(address, options_, std::move(handler));
   }
 
  private:
-  Tls tls_;
+  GrpcOptions options_;
 };
 
 }  // namespace
 
-std::shared_ptr<Transport> make_grpc_transport(const Tls& tls) {
-  return std::make_shared<GrpcTransport>(tls);
+std::shared_ptr<Transport> make_grpc_transport(const Tls& tls, double dead_after) {
+  return std::make_shared<GrpcTransport>(GrpcOptions{tls, dead_after});
 }
 
 }  // namespace evener

@@ -74,6 +74,10 @@ void PeerCircle::leave(const std::string& why) {
   }
 }
 
+void PeerCircle::has_trained() {
+  if (trained_++ == 0) begun_ = now();
+}
+
 void PeerCircle::has_all() {
   if (std::exchange(has_all_, true)) return;
   beaten_ = -1;
@@ -111,6 +115,7 @@ void PeerCircle::send_pulse(Other& other) {
   pulse.set_sees(static_cast<std::uint32_t>(greeted()));
   pulse.set_busy(busy_);
   pulse.set_trained(trained_);
+  if (trained_ > 0) pulse.set_training(now() - begun_);
   pulse.set_has_all(has_all_);
   for (const std::uint64_t steps : steps_) pulse.add_steps(steps);
   other.channel->send(message_of(head));
@@ -202,11 +207,11 @@ void PeerCircle::tell_job(const PeerMail& mail) {
 }
 
 std::string PeerCircle::why_no_place(const wire::Enquiry& enquiry) const {
-  if (enquiry.protocol() != kProtocol) return "it speaks another version of the protocol";
-  if (enquiry.token() != options_.token) return "it does not know the token";
-  if (enquiry.peers() != others_.size()) return "its list of --peers is another";
-  if (enquiry.rank() >= others_.size()) return fmt::format("there is no peer {}", enquiry.rank());
-  return "";
+  std::string why = why_strange(enquiry, options_.token, others_.size());
+  if (why.empty() && enquiry.rank() >= others_.size()) {
+    why = fmt::format("there is no peer {}", enquiry.rank());
+  }
+  return why;
 }
 
 }  // namespace evener

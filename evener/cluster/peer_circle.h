@@ -29,6 +29,7 @@ struct Other {
   // What its last offer that was not declined was answered with, to be sent again if need be.
   Parcel answered;
   std::uint64_t answered_sequence = 0;
+  // Of a model that was refused: without numbers.
   std::optional<Parcel> final_model, asked;
   bool told = false;  // this node's final model
 };
@@ -70,7 +71,7 @@ class PeerCircle {
   /// A peer in the middle of a long step says nothing and answers nothing.
   static Seconds allowance(const Other& other) { return 2 * other.pulse.busy(); }
   /// What pulses say of this one; the second is said at once.
-  void has_trained() { ++trained_; }
+  void has_trained();
   void has_all();
 
  private:
@@ -93,6 +94,7 @@ class PeerCircle {
   Stopwatch clock_;
   Seconds beaten_ = -1, busy_ = 0;
   std::uint64_t trained_ = 0;
+  Seconds begun_ = 0;  // to train
   bool has_all_ = false, left_ = false;
   std::string why_alone_ = "nobody has answered yet";
   PeerMailbox mail_;

@@ -58,12 +58,21 @@ inline wire::Head greeting_of(const GossipPeerOptions& options, const GossipWork
   greeting.mutable_options()->insert(work.options.begin(), work.options.end());
   return head;
 }
+/// Why one that greets or enquires is a stranger; empty: it is not.
+template <class Words>
+std::string why_strange(const Words& words, const std::string& token, std::size_t peers) {
+  if (words.protocol() != kProtocol) {
+    return fmt::format("it speaks version {} of the protocol, this is version {}", words.protocol(),
+                       kProtocol);
+  }
+  if (words.token() != token) return "it does not know the token";
+  if (words.peers() != peers) return "its list of --peers is another";
+  return "";
+}
 /// Why one that greets is not let in; empty: it is.
 inline std::string why_refused(const wire::Greeting& greeting, const std::string& token,
                                std::size_t peers, const GossipWork& work) {
-  if (greeting.protocol() != kProtocol) return "it speaks another version of the protocol";
-  if (greeting.token() != token) return "it does not know the token";
-  if (greeting.peers() != peers) return "its list of --peers is another";
+  if (std::string why = why_strange(greeting, token, peers); !why.empty()) return why;
   if (print_of(greeting.data()) != work.data) return "its data is not the data of the run";
   for (const auto& [name, text] : work.options) {
     const auto found = greeting.options().find(name);

@@ -75,8 +75,10 @@ class Transport {
                                            std::shared_ptr<Handler> handler) = 0;
 };
 
-/// Between any machines. An address is HOST:PORT, port 0: any that is free.
-std::shared_ptr<Transport> make_grpc_transport(const Tls& tls = {});
+/// Between any machines. An address is HOST:PORT, port 0: any that is free. `dead_after`: seconds
+/// until a conversation ends whose other side the network no longer reaches; 0: when TCP finds out,
+/// which may take a quarter of an hour.
+std::shared_ptr<Transport> make_grpc_transport(const Tls& tls = {}, double dead_after = 0);
 
 /// Between threads of this process. An address is any name; to listen, empty: one that is free.
 std::shared_ptr<Transport> make_local_transport();

@@ -36,6 +36,7 @@ std::vector<Candidate> GossipNode::present() const {
 void GossipNode::step(double change) {
   ++steps_;
   ++k_;
+  refused_ = false;
   if (pending_) ++pending_->steps;
   change_ = change;
 }
@@ -55,6 +56,7 @@ void GossipNode::receive(const Letter& letter) {
     pending_->replied = true;
   } else if (!pending_->replied) {
     pending_.reset();
+    refused_ = true;
   }
 }
 
@@ -126,8 +128,9 @@ void GossipNode::answer_offers(std::vector<NodeAction>& actions) {
   }
 }
 
+/// Who was refused trains a step before it asks again, with what it had.
 bool GossipNode::due() const {
-  if (k_ == 0) return false;
+  if (k_ == 0 || refused_) return false;
   const auto k = static_cast<double>(k_);
   if (!rule_.adaptive) return k_ >= rule_.period;
   return static_cast<double>(steps_) <= rule_.warmup || (k >= rule_.k_min && change_ > rule_.eps) ||

@@ -130,6 +130,7 @@ class GossipNode {
   std::map<int, Other> others_;
   std::uint64_t steps_ = 0, offers_ = 0;
   std::size_t k_ = 0;
+  bool refused_ = false;  // since the last step
   double change_ = 0;
   std::optional<Pending> pending_;
   std::deque<Letter> waiting_;  // offers of others

@@ -228,10 +228,14 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   result.progress.best_epoch = progress.best_epoch;
   if (progress.best_epoch > 0) result.best_by = deciding_metric(options);
   result.replica_distance = report.distance();
+  const auto share =
+      static_cast<double>(gossip.sent) / std::max(1.0, static_cast<double>(gossip.whole));
   result.notes.push_back(fmt::format(
-      "{}, {} declined, {} refused; {:.1f} MB of models sent, {:.1f} MB received; the mean of {}",
+      "{}, {} declined, {} refused; {:.1f} MB sent ({:.0f} % of whole models), {:.1f} MB "
+      "received; the mean of {}",
       counted(gossip.exchanges, "exchange"), counted(gossip.declined, "offer"), gossip.refused,
-      static_cast<double>(gossip.sent) / 1e6, static_cast<double>(gossip.received) / 1e6,
+      static_cast<double>(gossip.sent) / 1e6, 100 * share,
+      static_cast<double>(gossip.received) / 1e6,
       counted(static_cast<std::uint64_t>(gossip.models), "model")));
   reporter.say(result.notes.back());
   result.workers = peers_in(gossip, work, peers.self, report.seconds());
@@ -243,6 +247,8 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   fields.insert(fields.begin(), {"ended", result.ended});
   fields.emplace_back("exchanges", static_cast<std::int64_t>(gossip.exchanges));
   fields.emplace_back("bytes", static_cast<std::int64_t>(gossip.sent + gossip.received));
+  fields.emplace_back("bytes_sent", static_cast<std::int64_t>(gossip.sent));
+  fields.emplace_back("bytes_sent_of_whole_models", static_cast<std::int64_t>(gossip.whole));
   reporter.record({"end", total, report.seconds(), std::move(fields)});
   reporter.flush();
   return result;

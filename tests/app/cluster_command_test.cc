@@ -75,6 +75,7 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
                "strategy gossip is of nodes");
   expect_error(peer({"--strategy", "sync"}), 2, "peers without a coordinator have gossip");
   expect_error(training("n", {"--device-strategy", "sync"}), 2, "--device-strategy is for --peers");
+  expect_error(training("n", {"--evict", "5"}), 2, "--evict is for --peers");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "n"));
   expect_error({"server"}, 2, "--coordinator is missing");
   expect_error({"server", "--coordinator", "a:1", "--listen", "0.0.0.0:0"}, 2, "--insecure");

@@ -1,14 +1,13 @@
 """A worker, or a gossiping peer, on another host (a network namespace) whose packets are dropped for a while."""
+import contextlib
 import json
 import os
-import pathlib
-import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
-from cluster import COMMAND, Cluster, LONG, Process
+from circle import Circle, braked
+from cluster import Cluster, LONG
 
 HOSTS = {"coordinator": "10.77.0.1", "worker": "10.77.0.2"}
 
@@ -24,13 +23,13 @@ class Network:
         self.names = {host: f"evener-{os.getpid()}-{host[0]}" for host in HOSTS}
         for name in self.names.values():
             sh("ip", "netns", "add", name)
-        ends = {host: f"ev{os.getpid()}{host[0]}"[-15:] for host in HOSTS}
-        first, second = ends.values()
+        self.ends = {host: f"ev{os.getpid()}{host[0]}"[-15:] for host in HOSTS}
+        first, second = self.ends.values()
         sh("ip", "link", "add", first, "type", "veth", "peer", "name", second)
         for host, address in HOSTS.items():
-            sh("ip", "link", "set", ends[host], "netns", self.names[host])
-            self.on(host, "ip", "addr", "add", f"{address}/24", "dev", ends[host])
-            self.on(host, "ip", "link", "set", ends[host], "up")
+            sh("ip", "link", "set", self.ends[host], "netns", self.names[host])
+            self.on(host, "ip", "addr", "add", f"{address}/24", "dev", self.ends[host])
+            self.on(host, "ip", "link", "set", self.ends[host], "up")
             self.on(host, "ip", "link", "set", "lo", "up")
         return self
 
@@ -44,11 +43,18 @@ class Network:
     def on(self, host, *words):
         return sh(*self.prefix(host), *words)
 
-    def cut(self, seconds):
-        for chain in ("INPUT", "OUTPUT"):
-            self.on("worker", "iptables", "-A", chain, "-j", "DROP")
-        time.sleep(seconds)
-        self.on("worker", "iptables", "-F")
+    def bytes(self, host):
+        """That its interface has sent and received."""
+        return sum(int(self.on(host, "cat", f"/sys/class/net/{self.ends[host]}/statistics/{way}_bytes").stdout) for way in ("tx", "rx"))
+
+    @contextlib.contextmanager
+    def cut(self):
+        """Where packets are received: a sender that were told of it would try again sooner."""
+        for host in HOSTS:
+            self.on(host, "iptables", "-A", "INPUT", "-i", self.ends[host], "-j", "DROP")
+        yield
+        for host in HOSTS:
+            self.on(host, "iptables", "-F")
 
 
 def can_make_networks():
@@ -73,7 +79,8 @@ class CutOff(unittest.TestCase):
 
     def test_a_short_cut_costs_nothing(self):
         with Network() as network, self.start(network, 12) as cluster:
-            network.cut(2.5)
+            with network.cut():
+                time.sleep(2.5)
             result = cluster.result()
             self.assertFalse(any("lost" in note for note in result["notes"]), result["notes"])
             rejected = sum(node["rejected"] for node in result["devices"])
@@ -82,44 +89,77 @@ class CutOff(unittest.TestCase):
 
     def test_a_long_cut_evicts_and_the_worker_comes_back(self):
         with Network() as network, self.start(network, LONG) as cluster:
-            network.cut(12)
-            cluster.coordinator.wait_for("node 1: no sign of life")
+            with network.cut():
+                cluster.coordinator.wait_for("node 1: no sign of life")
+                cluster.workers[1].wait_for("no sign of life for 6 s; trying again")
             cluster.coordinator.wait_for("node 1 has joined")
             cluster.interrupt()
             self.assertEqual(cluster.workers[1].finish(), 0)
 
 
+class WiredCircle(Circle):
+    """Peers, each on the host of its place."""
+
+    def setUp(self):
+        super().setUp()
+        self.network = Network()
+        self.network.__enter__()
+        self.addCleanup(self.network.__exit__)
+
+    def start_on(self, places, epochs, **how):
+        self.addresses = [f"{HOSTS[host]}:{7070 + rank}" for rank, host in enumerate(places)]
+        return self.start_all(epochs, prefixes=[self.network.prefix(host) for host in places], options=["--insecure"], **how)
+
+
 @unittest.skipUnless(can_make_networks(), "this machine lets us make no network namespaces")
-class Partitioned(unittest.TestCase):
-    def test_both_sides_train_on_and_find_each_other_again(self):
-        places = ["coordinator", "coordinator", "worker"]
-        addresses = [f"{HOSTS[host]}:{7070 + rank}" for rank, host in enumerate(places)]
-        with Network() as network, tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder)
-            subprocess.run([COMMAND, "dataset", "synthetic", "-o", str(path / "data"), "--rows", "3000", "--features", "300", "--labels",
-                            "100", "--seed", "5"], check=True, capture_output=True, timeout=60)
-            peers = []
-            for rank, host in enumerate(places):
-                peers.append(Process(["train", str(path / "data/train.txt"), "--peers", ",".join(addresses), "--rank", str(rank), "--insecure",
-                                      "--devices", "cpu:1", "--hidden", "32", "--strategy", "gossip", "--optimizer", "sgd", "--learning-rate",
-                                      "0.1", "--global-batch-size", "48", "--epochs", "100000", "--json", "-o", str(path / f"run{rank}")],
-                                     network.prefix(host), {"EVENER_CACHE_DIR": str(path / "cache"), "OMP_NUM_THREADS": "1"}))
-                self.addCleanup(peers[-1].end)
-            for rank, peer in enumerate(peers):
-                for other in {0, 1, 2} - {rank}:
-                    peer.wait_for(f"peer {other} is there")
-            network.cut(12)
+class Partitioned(WiredCircle):
+    def test_both_sides_train_on_find_each_other_again_and_end_with_one_model(self):
+        runs = self.start_on(["coordinator", "coordinator", "worker"], 40)
+        peers = list(runs.values())
+        with braked(peers):
+            with self.network.cut():
+                time.sleep(30)  # three times as long as it takes to give somebody up
             for other in (0, 1):
-                peers[other].wait_for("peer 2: no sign of life for 10 s")
-                peers[2].wait_for(f"peer {other}: no sign of life for 10 s")
+                peers[other].wait_for("peer 2: no sign of life")
+                peers[2].wait_for(f"peer {other}: no sign of life")
                 peers[other].wait_for("peer 2 is back")
                 peers[2].wait_for(f"peer {other} is back")
-            for peer in peers:
-                peer.send(signal.SIGINT)
-            for rank, peer in enumerate(peers):
-                self.assertEqual(peer.finish(), 130, peer.said())
-                steps = [device["updates"] for device in json.loads(peer.out)["devices"]]
-                self.assertGreater(min(steps), 0, steps)
+        for result in self.check_same_end(runs, 3):
+            self.check_lost(result, [])
+            self.assertGreater(min(device["updates"] for device in result["devices"]), 0)
+
+
+@unittest.skipUnless(can_make_networks(), "this machine lets us make no network namespaces")
+class OnTheWire(WiredCircle):
+    def test_a_wire_that_drops_packets_loses_nobody(self):
+        drop = ["INPUT", "-m", "statistic", "--mode", "random", "--probability", "0.05", "-j", "DROP"]
+        self.network.on("worker", "iptables", "-A", *drop)
+        peers = self.start_on(["coordinator", "coordinator", "worker"], 8)
+        for result in self.check_same_end(peers, 3):
+            self.check_lost(result, [])
+        counted = self.network.on("worker", "iptables", "-nvxL", "INPUT").stdout.splitlines()[2]
+        self.assertGreater(int(counted.split()[0]), 0, counted)  # it did drop some
+
+    def test_who_ends_while_the_wire_is_cut_ends_all_the_same(self):
+        peers = self.start_on(["coordinator", "coordinator", "worker"], 10)
+        alone = peers.pop("run2")
+        with self.network.cut():
+            self.assertEqual(alone.finish(), 0, alone.said())
+            self.assertIn("the mean of 1 model", alone.said())
+            for result in self.check_same_end(peers, 2):
+                self.check_lost(result, [2])
+
+    def test_what_peers_say_they_sent_is_what_went_over_the_wire(self):
+        places = ["coordinator", "worker"]
+        peers = self.start_on(places, 3, hidden=1024, batch=500)  # models of 1.6 MB: signs of life do not matter
+        results = self.check_same_end(peers, 2)
+        for rank, (host, result) in enumerate(zip(places, results)):
+            said = result["devices"][rank]["bytes"]
+            self.assertEqual(json.loads((self.path / f"run{rank}/metrics.jsonl").read_text().splitlines()[-1])["bytes"], said)
+            counted = self.network.bytes(host)
+            self.assertGreater(said, 20e6)
+            self.assertGreater(counted, said)
+            self.assertLess(counted, 1.03 * said)
 
 
 if __name__ == "__main__":

@@ -1,120 +1,90 @@
-"""Gossiping peers as separate processes: killed, stopped and started again."""
+"""Gossiping peers as separate processes: killed, stopped, told to go, started again, and with certificates."""
 import json
-import pathlib
 import signal
-import socket
 import subprocess
-import tempfile
-import time
 import unittest
 
-from cluster import COMMAND, Process
+from circle import Circle, braked, free_addresses
+from cluster import COMMAND
 
 
-def free_addresses(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-    for one in sockets:
-        one.close()
-    return addresses
-
-
-class Peers(unittest.TestCase):
-    COUNT = 3
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = pathlib.Path(folder.name)
-        subprocess.run([COMMAND, "dataset", "synthetic", "-o", str(self.path / "data"), "--rows", "3000", "--features", "300",
-                        "--labels", "100", "--seed", "5"], check=True, capture_output=True, timeout=60)
-        self.addresses = free_addresses(self.COUNT)
-
-    def start(self, rank, name, epochs, strategy="gossip"):
-        """Rows of steps so small that there is time to hurt it."""
-        process = Process(["train", str(self.path / "data/train.txt"), "--test", str(self.path / "data/test.txt"), "--peers",
-                           ",".join(self.addresses), "--rank", str(rank), "--devices", "cpu:1", "--hidden", "32", "--strategy", strategy,
-                           "--optimizer", "sgd", "--learning-rate", "0.5", "--global-batch-size", "12", "--epochs", str(epochs),
-                           "--json", "-o", str(self.path / name)], environment={"EVENER_CACHE_DIR": str(self.path / "cache")})
-        self.addCleanup(process.end)
-        return process
-
-    def model(self, name):
-        return (self.path / name / "last.safetensors").read_bytes()
+class Lost(Circle):
+    def test_any_is_killed_and_the_others_end_without_it(self):
+        for killed in range(3):
+            with self.subTest(killed=killed):
+                peers = self.start_all(15, f"without{killed}-")
+                gone = peers.pop(f"without{killed}-{killed}")
+                gone.send(signal.SIGKILL)
+                gone.finish()
+                for result in self.check_same_end(peers, 2):
+                    self.check_lost(result, [killed])
 
     def test_the_first_is_killed_and_comes_back(self):
-        peers = [self.start(rank, f"run{rank}", 200) for rank in range(self.COUNT)]
-        for rank, peer in enumerate(peers):
-            for other in range(self.COUNT):
-                if other != rank:
-                    peer.wait_for(f"peer {other} is there")
-        time.sleep(0.5)
-        peers[0].send(signal.SIGKILL)
-        peers[0].finish()
-        again = self.start(0, "again", 200)
-        again.wait_for("joined late, with the model of peer")
-        for peer in (again, *peers[1:]):
-            self.assertEqual(peer.finish(), 0, peer.said())
-            self.assertIn("the mean of 3 models", peer.said())
-        self.assertEqual(self.model("run1"), self.model("run2"))
-        self.assertEqual(self.model("run1"), self.model("again"))
+        peers = self.start_all(20)
+        first = peers.pop("run0")
+        first.send(signal.SIGKILL)
+        first.finish()
+        with braked(list(peers.values())):
+            peers["again"] = self.start(0, "again", 20)
+            peers["again"].wait_for("joined late, with the model of peer")
+        self.check_same_end(peers, 3)
 
-    def test_one_that_is_stopped_is_not_waited_for(self):
-        peers = [self.start(rank, f"run{rank}", 100) for rank in range(self.COUNT)]
-        for peer in peers[:2]:
-            peer.wait_for("peer 2 is there")
-        time.sleep(0.5)
-        peers[2].send(signal.SIGSTOP)
-        for rank, peer in enumerate(peers[:2]):
-            self.assertEqual(peer.finish(), 0, peer.said())
-            result = json.loads(peer.out)
-            self.assertEqual([device["lost"] for device in result["devices"]], [False, False, True])
+    def test_one_that_is_stopped_is_not_waited_for_and_another_comes_back(self):
+        self.addresses = free_addresses(4)
+        peers = self.start_all(20)
+        others, back, stopped = [peers["run0"], peers["run1"]], peers["run2"], peers.pop("run3")
+        for peer in (back, stopped):
+            peer.send(signal.SIGSTOP)
+        with braked(others):
+            for peer in others:
+                peer.wait_for("peer 2: no sign of life")
+                peer.wait_for("peer 3: no sign of life")
+            back.send(signal.SIGCONT)
+            for peer in others:
+                peer.wait_for("peer 2 is back")
+        for rank, result in enumerate(self.check_same_end(peers, 3)):
+            self.check_lost(result, [3])
             self.assertGreater(result["best"]["value"], 0)
             self.assertTrue((self.path / f"run{rank}/best.safetensors").exists())
             trace = json.loads((self.path / f"run{rank}/trace.json").read_text())
             self.assertTrue(any(event["name"] == "step" and event["tid"] == rank + 1 for event in trace["traceEvents"]))
-        self.assertEqual(self.model("run0"), self.model("run1"))
-        peers[2].send(signal.SIGKILL)
 
+
+class ComeAndGo(Circle):
     def test_all_go_on_from_their_checkpoints(self):
-        peers = [self.start(rank, f"run{rank}", 200) for rank in range(self.COUNT)]
-        for peer in peers:
-            peer.wait_for(r"epoch 2/200")
-        for peer in peers:
-            peer.send(signal.SIGINT)
-        for rank, peer in enumerate(peers):
-            self.assertEqual(peer.finish(), 130, peer.said())
-            self.assertTrue(any((self.path / f"run{rank}/checkpoints").iterdir()))
-        peers = []
-        for rank in range(self.COUNT):
-            peers.append(Process(["train", "--resume", str(self.path / f"run{rank}"), "--peers", ",".join(self.addresses), "--rank", str(rank),
-                                  "--epochs", "30", "--json"], environment={"EVENER_CACHE_DIR": str(self.path / "cache")}))
-            self.addCleanup(peers[-1].end)
-        for peer in peers:
-            self.assertEqual(peer.finish(), 0, peer.said())
-            self.assertIn("the mean of 3 models", peer.said())
-            result = json.loads(peer.out)
-            self.assertEqual(result["epochs"], 30)
-            self.assertGreater(result["replica_distance"], 0)
-        told = [json.loads(line) for line in (self.path / "run0/metrics.jsonl").read_text().splitlines()]
-        self.assertTrue(any(record.get("replica_distance", 0) > 0 for record in told if record["kind"] == "epoch"))
-        self.assertEqual(self.model("run0"), self.model("run1"))
-        self.assertEqual(self.model("run0"), self.model("run2"))
+        for strategy in ("gossip", "adaptive-gossip"):
+            with self.subTest(strategy=strategy):
+                peers = self.start_all(1000, strategy, strategy=strategy)
+                for peer in peers.values():
+                    peer.send(signal.SIGINT)
+                for name, peer in peers.items():
+                    self.assertEqual(peer.finish(), 130, peer.said())
+                    self.assertTrue(any((self.path / name / "checkpoints").iterdir()))
+                epochs = 10 + max(json.loads(peer.out)["epochs"] for peer in peers.values())
+                for rank, name in enumerate(peers):
+                    peers[name] = self.run_peer(["train", "--resume", str(self.path / name), "--epochs", str(epochs), "--json"], rank)
+                for result in self.check_same_end(peers, 3):
+                    self.assertEqual(result["epochs"], epochs)
+                    self.assertGreater(result["replica_distance"], 0)
+                for peer in peers.values():  # they were stopped together, and have waited for each other
+                    self.assertNotIn("joined late", peer.said())
+                told = [json.loads(line) for line in (self.path / f"{strategy}0/metrics.jsonl").read_text().splitlines()]
+                self.assertTrue(any(record.get("replica_distance", 0) > 0 for record in told if record["kind"] == "epoch"))
 
     def test_an_interrupted_one_saves_its_own_model_and_the_others_go_on(self):
-        peers = [self.start(rank, f"run{rank}", 200) for rank in range(self.COUNT)]
-        peers[0].wait_for("peer 2 is there")
-        time.sleep(0.5)
-        peers[1].send(signal.SIGINT)
-        self.assertEqual(peers[1].finish(), 130, peers[1].said())
+        peers = self.start_all(15)
+        interrupted = peers.pop("run1")
+        interrupted.send(signal.SIGINT)
+        self.assertEqual(interrupted.finish(), 130, interrupted.said())
         self.assertTrue((self.path / "run1/last.safetensors").exists())
-        for rank in (0, 2):
-            self.assertEqual(peers[rank].finish(), 0, peers[rank].said())
-            self.assertIn("peer 1 has left: it was told to go", peers[rank].said())
-            self.assertNotIn("no sign of life", peers[rank].said())
-            self.assertEqual([device["lost"] for device in json.loads(peers[rank].out)["devices"]], [False, True, False])
+        for peer, result in zip(peers.values(), self.check_same_end(peers, 2)):
+            self.assertIn("peer 1 has left: it was told to go", peer.said())
+            self.assertNotIn("no sign of life", peer.said())
+            self.check_lost(result, [1])
+
+    def join(self, rank, name, *options):
+        """By `evener worker`, without a word of what is trained."""
+        return self.run_peer(["worker", "--devices", "cpu:1", "-o", str(self.path / name)], rank, options)
 
     def test_one_that_is_interrupted_while_it_asks_says_so(self):
         alone = self.join(0, "alone")
@@ -124,30 +94,18 @@ class Peers(unittest.TestCase):
         self.assertIn("interrupted before a peer has said what is trained", alone.said())
         self.assertFalse((self.path / "alone").exists())
 
-    def join(self, rank, name, *options):
-        """By `evener worker`, without a word of what is trained."""
-        process = Process(["worker", "--peers", ",".join(self.addresses), "--rank", str(rank), "--devices", "cpu:1", "-o", str(self.path / name),
-                           *options], environment={"EVENER_CACHE_DIR": str(self.path / "cache")})
-        self.addCleanup(process.end)
-        return process
-
     def test_one_joins_by_a_short_command_and_ends_with_the_same_model(self):
-        peers = [self.start(rank, f"run{rank}", 200) for rank in range(self.COUNT)]
-        for peer in peers[:2]:
-            peer.wait_for("peer 2 is there")
-            peer.wait_for("epoch 2/200")
-        refused = self.join(1, "refused")
-        self.assertEqual(refused.finish(), 1, refused.said())
-        self.assertRegex(refused.said(), "the place of peer 1 is taken: give another --rank")
-        peers[2].send(signal.SIGKILL)
-        peers[2].finish()
-        peers[2] = self.join(2, "joined")
-        peers[2].wait_for("joined late, with the model of peer")
-        for peer in peers:
-            self.assertEqual(peer.finish(), 0, peer.said())
-            self.assertIn("the mean of 3 models", peer.said())
-        self.assertEqual(self.model("run0"), self.model("run1"))
-        self.assertEqual(self.model("run0"), self.model("joined"))
+        peers = self.start_all(20)
+        with braked(list(peers.values())):
+            refused = self.join(1, "refused")
+            self.assertEqual(refused.finish(), 1, refused.said())
+            self.assertRegex(refused.said(), "the place of peer 1 is taken: give another --rank")
+            killed = peers.pop("run2")
+            killed.send(signal.SIGKILL)
+            killed.finish()
+            peers["joined"] = self.join(2, "joined")
+            peers["joined"].wait_for("joined late, with the model of peer")
+        self.check_same_end(peers, 3)
 
     def test_one_that_joins_must_have_the_same_data(self):
         peers = [self.start(rank, f"run{rank}", 200) for rank in range(2)]
@@ -156,6 +114,29 @@ class Peers(unittest.TestCase):
         self.assertEqual(other.finish(), 2, other.said())
         self.assertIn("this is not the data that the other peers have", other.said())
         self.assertFalse((self.path / "other").exists())
+
+
+class Secured(Circle):
+    def certificates(self, name):
+        """Made by an authority of its own."""
+        subprocess.run([COMMAND, "certs", str(self.path / name), "--hosts", "127.0.0.1"], check=True, capture_output=True, timeout=60)
+        return ["--tls", str(self.path / name)]
+
+    def test_peers_of_one_authority_end_with_one_model(self):
+        for result in self.check_same_end(self.start_all(5, options=self.certificates("ours")), 3):
+            self.check_lost(result, [])
+
+    def test_one_of_another_authority_or_without_certificates_is_not_let_in(self):
+        self.addresses = free_addresses(4)
+        ours, theirs = self.certificates("ours"), self.certificates("theirs")
+        peers = [self.start(rank, f"run{rank}", 5, options=[*tls, "--wait-seconds", "3"]) for rank, tls in enumerate((ours, ours, theirs, ()))]
+        for stranger in peers[2:]:
+            self.assertEqual(stranger.finish(), 1, stranger.said())
+            self.assertIn("no peer for 3 s", stranger.said())
+        for result in self.check_same_end({"run0": peers[0], "run1": peers[1]}, 2):
+            self.assertEqual([device["updates"] for device in result["devices"][2:]], [0, 0])
+        for peer in peers[:2]:
+            self.assertNotRegex(peer.said(), "peer [23] is there")
 
 
 if __name__ == "__main__":

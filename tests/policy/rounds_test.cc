@@ -1,4 +1,5 @@
 #include "tests/policy/toy.h"
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -128,9 +129,30 @@ TEST(Sma, AveragesAfterEveryStepWithMomentum) {
   EXPECT_EQ(released.attracts, (std::vector{Attract{0.5, 0.9}}));
 }
 
+TEST(LocalSgd, AveragesEveryPeriodStepsWithOuterMomentum) {
+  for (const double momentum : {0.0, 0.5}) {
+    Toy toy(fmt::format("local-sgd:period=4:outer-momentum={}", momentum),
+            {replica_worker(1e-4), replica_worker(3e-4)}, 64);
+    EXPECT_TRUE(toy.epoch(640));  // ten steps of 32 rows each: rounds of 4, 4 and 2
+    ASSERT_EQ(toy.merges.size(), 3U);
+    for (const Merge& merge : toy.merges) {
+      EXPECT_EQ(merge.weights, (std::vector{0.5, 0.5}));
+      EXPECT_EQ(merge.momentum, momentum);
+    }
+    EXPECT_EQ(toy.updates[0] + toy.updates[1], 20U);
+  }
+}
+
+TEST(LocalSgd, WhoDidNothingInARoundDoesNotCount) {
+  Toy toy("local-sgd:period=2", {replica_worker(1e-4), replica_worker(1e-4)}, 128);
+  EXPECT_TRUE(toy.epoch(64));  // rows for one
+  ASSERT_EQ(toy.merges.size(), 1U);
+  EXPECT_EQ(toy.merges[0].weights, (std::vector{1.0, 0.0}));
+}
+
 RC_GTEST_PROP(Rounds, EveryRowIsTrainedOnceAndMergesFindAllIdle, ()) {
-  const std::string strategy =
-      *rc::gen::element<std::string>("sync", "sync:split=speed", "elastic", "sma");
+  const std::string strategy = *rc::gen::element<std::string>(
+      "sync", "sync:split=speed", "elastic", "sma", "local-sgd:period=3:outer-momentum=0.5");
   const int count = *rc::gen::inRange(1, 6);
   std::vector<ToyWorker> workers;
   for (int i = 0; i < count; ++i) {

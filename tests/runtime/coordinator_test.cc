@@ -145,7 +145,9 @@ TEST_F(CoordinatorTest, ALossThatIsNotFiniteStopsTheRun) {
 
 TEST_F(CoordinatorTest, AWorkerThatFailsIsDroppedAndItsRowsAreTrainedByOthers) {
   data_ = small_data(200);
-  for (const char* strategy : {"elastic:period=3", "sma", "adaptive-sgd:mega-batch=5"}) {
+  for (const char* strategy :
+       {"elastic:period=3", "sma", "adaptive-sgd:mega-batch=5", "local-sgd:period=3", "gossip",
+        "gossip:merge=pushsum", "adaptive-gossip:rows=changed"}) {
     Engine& failing = engine(strategy, 3);
     position_ = {};
     logs_[1].fails_after = 3;
@@ -190,7 +192,8 @@ TEST_F(CoordinatorTest, EveryStrategyTrainsEveryRowOnceOverSeveralWorkers) {
   data_ = small_data(333);
   for (const char* strategy :
        {"hogbatch:accelerator-batch=7", "adaptive-hogbatch:accelerator-batch=8:accelerator-min=2",
-        "elastic", "sma", "adaptive-sgd:mega-batch=4"}) {
+        "elastic", "sma", "adaptive-sgd:mega-batch=4", "local-sgd:period=3", "gossip:overlap=0",
+        "gossip:merge=pushsum", "adaptive-gossip:rows=changed"}) {
     Engine& several = engine(strategy, 3);
     position_ = {};
     EXPECT_TRUE(several.run_epoch(position_, go_on)) << strategy;

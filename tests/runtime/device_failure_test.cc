@@ -108,7 +108,9 @@ TEST_P(DeviceFailure, AtEveryCallTheOtherDeviceFinishes) {
 
 INSTANTIATE_TEST_SUITE_P(Strategies, DeviceFailure,
                          testing::Values("sync", "elastic", "sma", "adaptive-sgd",
-                                         "hogbatch:cpu-batch=4", "adaptive-hogbatch"),
+                                         "hogbatch:cpu-batch=4", "adaptive-hogbatch",
+                                         "local-sgd:period=2", "gossip",
+                                         "adaptive-gossip:merge=pushsum:warmup=2"),
                          [](const auto& strategy) {
                            std::string name = strategy.param.substr(0, strategy.param.find(':'));
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -214,6 +214,19 @@ TEST(Gossip, NodesThatNeverExchangeAreLocalSgdToTheBit) {
   for (const auto& worker : never.workers) EXPECT_EQ(worker.bytes, 0U);
 }
 
+TEST(Gossip, WhatChangesAtAllIsExchangedAsByGossipEveryStep) {
+  const Dataset data = small_data(640);
+  for (const char* more : {"", ":overlap=0", ":merge=pushsum"}) {
+    Setting every{.strategy = std::string("gossip") + more};
+    every.models = {model(1e-3), model(2e-3), model(1e-3)};
+    Setting adaptive = every;
+    adaptive.strategy = std::string("adaptive-gossip:eps=0:k-min=1:warmup=0") + more;
+    const Trained plain = trained(data, every);
+    EXPECT_EQ(trained(data, adaptive).parameters, plain.parameters) << more;
+    EXPECT_GT(plain.workers[0].exchanges, 10U) << more;
+  }
+}
+
 TEST(Gossip, ExchangesAndBytesAreCounted) {
   const Dataset data = small_data(640, 300);
   Network network;

@@ -211,6 +211,7 @@ void check_death(Rank& rank) {
   Talk doomed(rank, station.address_of(last));
   doomed.expect_talk();
   rank.meet();
+  if (rank.rank == last && rank.is_thread) throw Died{};
   if (rank.rank == last) std::raise(SIGKILL);
   // In the middle of much that is sent to it.
   const auto bytes = some_bytes(std::size_t{16} << 20);

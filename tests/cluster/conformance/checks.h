@@ -17,6 +17,7 @@ struct Rank {
   std::string listen;  // where it may: any address of its own
   Board* board = nullptr;
   std::size_t large = std::size_t{8} << 20;  // bytes of the largest payload
+  bool is_thread = false;
 
   int next() const { return (rank + 1) % size; }
   /// Until all ranks are here, or so many.
@@ -26,6 +27,9 @@ struct Rank {
   }
   std::uint32_t met = 0;
 };
+
+/// A thread cannot be killed: it leaves everything as it is, and says nothing.
+struct Died {};
 
 struct Check {
   std::string name;
