@@ -28,7 +28,7 @@ void add_security(CLI::App& command, ClusterWish& wish) {
       ->type_name("FOLDER");
   command
       .add_option("--token", wish.token,
-                  "that workers and coordinator share [EVENER_TOKEN, or none]")
+                  "that workers and coordinator, or peers, share [EVENER_TOKEN, or none]")
       ->type_name("TEXT");
 }
 

@@ -76,7 +76,11 @@ std::string worker_table(const TrainResult& result) {
     if (worker.bytes > 0) {
       text += fmt::format(", {:.1f} MB moved", static_cast<double>(worker.bytes) / 1e6);
     }
-    if (worker.rejected > 0) text += fmt::format(", {} refused", worker.rejected);
+    if (worker.rejected > 0) {
+      text += fmt::format(
+          ", {} {}", worker.rejected,
+          result.strategy.find("gossip") != std::string::npos ? "offers declined" : "refused");
+    }
     if (worker.lost) text += ", lost";
     text += "\n";
   }

@@ -17,14 +17,14 @@ PeerCircle::PeerCircle(const GossipPeerOptions& options, const GossipWork& work,
       others_(options.addresses.size()),
       incarnation_(std::random_device{}()) {
   const std::string& own = options.addresses.at(static_cast<std::size_t>(options.self));
-  listener_ = options.transport->listen(
-      options.listen.empty() ? own : options.listen,
-      [this, &map](std::shared_ptr<Channel> channel) {
-        return std::make_shared<PeerGuest>(
-            std::move(channel), mail_, map, [this](const wire::Greeting& greeting) {
-              return why_refused(greeting, options_.token, others_.size(), work_);
-            });
-      });
+  listener_ = options.transport->listen(options.listen.empty() ? own : options.listen,
+                                        [this, &map](std::shared_ptr<Channel> channel) {
+                                          return std::make_shared<PeerGuest>(
+                                              std::move(channel), mail_, map,
+                                              [this](const wire::Greeting& greeting) {
+                                                return why_refused(greeting, options_, work_);
+                                              });
+                                        });
 }
 
 PeerCircle::~PeerCircle() {
@@ -55,7 +55,8 @@ void PeerCircle::hear(Seconds wait) {
         (other.broken ? std::min(kBroken, options_.silence) : options_.silence) + allowance(other);
     if (now() - other.heard < most) continue;
     // Who has told its last model may go.
-    lose(i, false, other.final_model ? "" : fmt::format(": no sign of life for {:.0f} s", most));
+    const Seconds silence = now() - other.heard;
+    lose(i, false, other.final_model ? "" : fmt::format(": no sign of life for {:.0f} s", silence));
   }
 }
 
@@ -97,7 +98,7 @@ void PeerCircle::connect_missing() {
     other.retry_at = now() + (busy_ == 0 ? kPause / 5 : kPause);
     other.channel = options_.transport->connect(options_.addresses[static_cast<std::size_t>(i)],
                                                 std::make_shared<PeerLink>(mail_, i));
-    other.channel->send(message_of(greeting_of(options_, work_, incarnation_)));
+    other.channel->send(message_of(greeting_of(options_, work_, incarnation_, now())));
     send_pulse(other);
   }
 }
@@ -132,14 +133,15 @@ void PeerCircle::take(PeerMail& mail) {
       other.told = false;
       other.broken = other.cut = true;
       return;
-    case PeerMail::Kind::refusal:  // said once, however often it tries
-      if (other.refused == mail.greeting.incarnation()) return;
-      other.refused = mail.greeting.incarnation();
-      why_alone_ = fmt::format("peer {} was refused: {}", mail.from, mail.why);
-      return options_.say(why_alone_);
+    case PeerMail::Kind::refusal:
+      return refuse(mail, mail.why);
+    case PeerMail::Kind::refused_there:
+      other.refuses = mail.why;
+      return check_refusals();
     case PeerMail::Kind::greeting:
       return greet(mail);
     case PeerMail::Kind::farewell:
+      if (mail.incarnation != other.incarnation) return;
       other.left = true;
       if (other.greeted) lose(mail.from, true, " has left: " + mail.why);
       return;
@@ -149,6 +151,7 @@ void PeerCircle::take(PeerMail& mail) {
     case PeerMail::Kind::enquiry:
       break;
   }
+  if (mail.incarnation != other.incarnation) return;  // one that was not let in, or has gone
   if (other.left) return;  // it only brings to an end what others have begun
   if (!other.greeted) come_back(mail.from);
   other.heard = now();
@@ -163,6 +166,12 @@ void PeerCircle::take(PeerMail& mail) {
 
 void PeerCircle::greet(const PeerMail& mail) {
   Other& other = at(mail.from);
+  const bool alive = other.greeted && !other.broken && now() - other.heard < kBroken;
+  if (alive && other.incarnation != mail.incarnation) {
+    return refuse(mail,
+                  fmt::format("the place of peer {} is taken: give another --rank", mail.from));
+  }
+  other.refuses.clear();
   // One that was started anew knows nothing of letters before.
   if (other.incarnation != mail.greeting.incarnation()) {
     events_.went(mail.from, true);
@@ -181,6 +190,32 @@ void PeerCircle::greet(const PeerMail& mail) {
   other.heard = now();
   other.broken = false;
   beaten_ = -1;  // whom it sees now is told at once
+}
+
+/// Said once, however often it tries.
+void PeerCircle::refuse(const PeerMail& mail, const std::string& why) {
+  wire::Head head;
+  head.mutable_refusal()->set_why(why);
+  head.mutable_refusal()->set_later(mail.greeting.age() > now());  // the younger has to go
+  mail.channel->send(message_of(head));
+  Other& other = at(mail.from);
+  if (std::exchange(other.refused, mail.incarnation) == mail.incarnation) return;
+  const std::string said = fmt::format("peer {} was refused: {}", mail.from, why);
+  if (greeted() == 0) why_alone_ = said;
+  options_.say(said);
+}
+
+/// Whom all others refuse need not wait for them. Who has company has nothing to fear from one that
+/// is a stranger itself.
+void PeerCircle::check_refusals() const {
+  if (left_ || greeted() > 0) return;
+  const Other* one = nullptr;
+  for (const auto& other : others_) {
+    if (&other == &others_[static_cast<std::size_t>(options_.self)]) continue;
+    if (other.refuses.empty()) return;
+    one = &other;
+  }
+  throw Error(fmt::format("peer {} refuses this one: {}", one - others_.data(), one->refuses));
 }
 
 /// One that was silent for long.
@@ -207,7 +242,7 @@ void PeerCircle::tell_job(const PeerMail& mail) {
 }
 
 std::string PeerCircle::why_no_place(const wire::Enquiry& enquiry) const {
-  std::string why = why_strange(enquiry, options_.token, others_.size());
+  std::string why = why_strange(enquiry, options_);
   if (why.empty() && enquiry.rank() >= others_.size()) {
     why = fmt::format("there is no peer {}", enquiry.rank());
   }

@@ -23,6 +23,7 @@ struct Other {
   bool broken = false;  // the connection to it has ended, and nothing has come from it since
   bool cut = false;     // a connection has ended, either way: what was sent last may be lost
   bool left = false;    // it has said farewell
+  std::string refuses;  // why it will not have this one; empty: it will, or has not said
   std::uint64_t incarnation = 0, refused = 0;  // the one that was let in; the last that was not
   Parcel offer, reply;                         // that came last, until they are used
   std::uint64_t offer_sequence = 0;            // of the offer
@@ -80,6 +81,8 @@ class PeerCircle {
   void send_pulse(Other& other);
   void take(PeerMail& mail);
   void greet(const PeerMail& mail);
+  void refuse(const PeerMail& mail, const std::string& why);
+  void check_refusals() const;
   void come_back(int peer);
   void lose(int peer, bool for_good, const std::string& how);
   void tell_job(const PeerMail& mail);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "evener/cluster/inbox.h"
+#include "evener/cluster/peer_mail.h"
 #include "evener/cluster/visits.h"
 #include "evener/cluster/wire.h"
 
@@ -28,6 +29,7 @@ Message enquiry_of(const GossipPeerOptions& options) {
   enquiry.set_token(options.token);
   enquiry.set_rank(static_cast<std::uint32_t>(options.self));
   enquiry.set_peers(static_cast<std::uint32_t>(options.addresses.size()));
+  enquiry.set_list(checksum_of(options.addresses));
   return message_of(head);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include "evener/cluster/gossip_peer.h"
 #include "evener/cluster/inbox.h"
@@ -23,7 +24,8 @@ namespace evener {
 struct PeerMail {
   enum class Kind {
     greeting,
-    refusal,
+    refusal,        // of one that greets, by this one
+    refused_there,  // this one, by another
     letter,
     part_of_letter,
     pulse,
@@ -33,9 +35,10 @@ struct PeerMail {
   };
   Kind kind = Kind::pulse;
   int from = -1;
+  std::uint64_t incarnation = 0;  // of who says it
   wire::Greeting greeting{};
   wire::Enquiry enquiry{};
-  std::shared_ptr<Channel> channel{};  // of who enquires
+  std::shared_ptr<Channel> channel{};  // of who enquires or greets
   wire::PeerLetter letter{};
   Parcel parcel{};
   std::vector<std::uint64_t> steps{};
@@ -44,9 +47,15 @@ struct PeerMail {
 };
 using PeerMailbox = Mailbox<PeerMail>;
 
+/// Equal where both name the same addresses in the same order.
+inline std::uint64_t checksum_of(const std::vector<std::string>& addresses) {
+  const std::string all = fmt::format("{}", fmt::join(addresses, ","));
+  return XXH3_64bits(all.data(), all.size());
+}
+
 /// What a peer says first.
 inline wire::Head greeting_of(const GossipPeerOptions& options, const GossipWork& work,
-                              std::uint64_t incarnation) {
+                              std::uint64_t incarnation, Seconds age) {
   wire::Head head;
   wire::Greeting& greeting = *head.mutable_greeting();
   greeting.set_protocol(kProtocol);
@@ -54,25 +63,28 @@ inline wire::Head greeting_of(const GossipPeerOptions& options, const GossipWork
   greeting.set_rank(static_cast<std::uint32_t>(options.self));
   greeting.set_peers(static_cast<std::uint32_t>(options.addresses.size()));
   greeting.set_incarnation(incarnation);
+  greeting.set_list(checksum_of(options.addresses));
+  greeting.set_age(age);
   set_print(work.data, *greeting.mutable_data());
   greeting.mutable_options()->insert(work.options.begin(), work.options.end());
   return head;
 }
 /// Why one that greets or enquires is a stranger; empty: it is not.
 template <class Words>
-std::string why_strange(const Words& words, const std::string& token, std::size_t peers) {
+std::string why_strange(const Words& words, const GossipPeerOptions& options) {
   if (words.protocol() != kProtocol) {
     return fmt::format("it speaks version {} of the protocol, this is version {}", words.protocol(),
                        kProtocol);
   }
-  if (words.token() != token) return "it does not know the token";
-  if (words.peers() != peers) return "its list of --peers is another";
-  return "";
+  if (words.token() != options.token) return "it does not know the token";
+  const bool same_list =
+      words.peers() == options.addresses.size() && words.list() == checksum_of(options.addresses);
+  return same_list ? "" : "its list of --peers is another";
 }
 /// Why one that greets is not let in; empty: it is.
-inline std::string why_refused(const wire::Greeting& greeting, const std::string& token,
-                               std::size_t peers, const GossipWork& work) {
-  if (std::string why = why_strange(greeting, token, peers); !why.empty()) return why;
+inline std::string why_refused(const wire::Greeting& greeting, const GossipPeerOptions& options,
+                               const GossipWork& work) {
+  if (std::string why = why_strange(greeting, options); !why.empty()) return why;
   if (print_of(greeting.data()) != work.data) return "its data is not the data of the run";
   for (const auto& [name, text] : work.options) {
     const auto found = greeting.options().find(name);
@@ -117,13 +129,14 @@ class PeerGuest final : public Handler {
     if (head.has_greeting()) {
       PeerMail mail{.kind = PeerMail::Kind::greeting,
                     .from = static_cast<int>(head.greeting().rank()),
+                    .incarnation = head.greeting().incarnation(),
                     .greeting = head.greeting(),
+                    .channel = channel_,
                     .why = check_(head.greeting())};
       if (!mail.why.empty()) mail.kind = PeerMail::Kind::refusal;
-      const std::string why = mail.why;
-      if (why.empty()) from_ = mail.from;
+      from_ = mail.why.empty() ? mail.from : -1;
+      incarnation_ = mail.incarnation;
       mail_.put(std::move(mail));
-      if (!why.empty()) throw Error(why);
       return;
     }
     if (head.has_enquiry()) {
@@ -132,15 +145,20 @@ class PeerGuest final : public Handler {
                         .enquiry = head.enquiry(),
                         .channel = channel_});
     }
-    if (from_ < 0) throw Error("it has not said who it is");
+    if (from_ < 0 && incarnation_ == 0) throw Error("it has not said who it is");
+    if (from_ < 0) return;  // it was refused, and is told so
     if (head.has_pulse()) {
       mail_.put({.kind = PeerMail::Kind::pulse,
                  .from = from_,
+                 .incarnation = incarnation_,
                  .steps = {head.pulse().steps().begin(), head.pulse().steps().end()},
                  .pulse = head.pulse()});
     }
     if (head.has_farewell()) {
-      mail_.put({.kind = PeerMail::Kind::farewell, .from = from_, .why = head.farewell().why()});
+      mail_.put({.kind = PeerMail::Kind::farewell,
+                 .from = from_,
+                 .incarnation = incarnation_,
+                 .why = head.farewell().why()});
     }
     if (head.has_letter()) {
       letter_ = head.letter();
@@ -150,7 +168,7 @@ class PeerGuest final : public Handler {
     }
     if (!head.has_chunk() || !reader_) return;
     // A long letter holds up the pulses behind it.
-    mail_.put({.kind = PeerMail::Kind::part_of_letter, .from = from_});
+    mail_.put({.kind = PeerMail::Kind::part_of_letter, .from = from_, .incarnation = incarnation_});
     if (reader_->feed(head.chunk().offset(), message)) {
       Parcel parcel = reader_->parcel();
       reader_.reset();
@@ -166,6 +184,7 @@ class PeerGuest final : public Handler {
     parcel.weight = letter_.weight();
     mail_.put({.kind = PeerMail::Kind::letter,
                .from = from_,
+               .incarnation = incarnation_,
                .letter = letter_,
                .parcel = std::move(parcel),
                .steps = {letter_.steps().begin(), letter_.steps().end()},
@@ -176,16 +195,21 @@ class PeerGuest final : public Handler {
   PeerMailbox& mail_;
   const ParcelMap& map_;
   Check check_;
-  int from_ = -1;
+  int from_ = -1;                  // who is let in
+  std::uint64_t incarnation_ = 0;  // of who has greeted
   wire::PeerLetter letter_;
   std::optional<ParcelReader> reader_;
 };
 
-/// The connection to a peer, which says nothing on it; only its end matters.
+/// The connection to a peer, which says nothing on it but that this one is refused.
 class PeerLink final : public Handler {
  public:
   PeerLink(PeerMailbox& mail, int to) : mail_(mail), to_(to) {}
-  void received(Message /*message*/) override {}
+  void received(Message message) override {
+    const wire::Head head = head_of(message);
+    if (!head.has_refusal() || head.refusal().later()) return;
+    mail_.put({.kind = PeerMail::Kind::refused_there, .from = to_, .why = head.refusal().why()});
+  }
   void ended(const std::string& why) override {
     mail_.put({.kind = PeerMail::Kind::link_down, .from = to_, .why = why});
   }

@@ -64,7 +64,7 @@ TEST_F(GossipFaults, OneWhoseConnectionHasEndedIsSoonGivenUp) {
   const auto addresses = free_addresses(2);
   auto puppet = std::make_unique<Puppet>(addresses);
   auto peer = start(0, addresses, "gossip", 1e-3);
-  puppet->greet(greeting());
+  puppet->greet(greeting(addresses));
   wire::Pulse pulse;
   pulse.set_sees(1);
   puppet->say(pulse);
@@ -88,7 +88,7 @@ TEST_F(GossipFaults, AModelThatIsNotFiniteOrNotThereIsRefusedAndCounted) {
   const auto addresses = free_addresses(2);
   Puppet puppet(addresses);
   auto peer = start(0, addresses, "gossip:period=1000000", 1e-3);
-  puppet.greet(greeting());
+  puppet.greet(greeting(addresses));
   Parcel offer;
   offer.values.assign(ParcelMap(work_.network).size(), NAN);
   puppet.send(wire::PeerLetter::OFFER, 5, offer);
@@ -119,7 +119,7 @@ TEST_F(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
   pulse.set_sees(1);
 
   auto late = start(0, addresses, "gossip:overlap=0");
-  puppet.greet(greeting());
+  puppet.greet(greeting(addresses));
   pulse.set_trained(1000);
   pulse.set_training(60);
   puppet.say(pulse);
@@ -129,7 +129,7 @@ TEST_F(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
   EXPECT_THAT(late->error, HasSubstr("no peer gives its model"));
 
   auto peer = start(0, addresses, "gossip:overlap=0");
-  puppet.greet(greeting());
+  puppet.greet(greeting(addresses));
   pulse.set_trained(0);
   puppet.say(pulse);
   std::uint64_t answered = 0;
@@ -157,7 +157,7 @@ TEST_F(GossipFaults, WhoSpeaksAnotherVersionIsRefused) {
   auto peer = start(0, addresses, "gossip");
   const std::string why = fmt::format("it speaks version {} of the protocol, this is version {}",
                                       kProtocol + 1, kProtocol);
-  Message greets = greeting();
+  Message greets = greeting(addresses);
   wire::Head head;
   ASSERT_TRUE(head.ParseFromString(greets.head));
   head.mutable_greeting()->set_protocol(kProtocol + 1);

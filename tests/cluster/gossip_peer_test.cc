@@ -134,33 +134,55 @@ TEST_F(GossipPeerTest, OneInALongStepHoldsUpNobodyWhoNeedNotWait) {
   EXPECT_GT(fast->result.steps[1], 5 * fast->result.steps[0]);
 }
 
-TEST_F(GossipPeerTest, WhoseListOrDataIsAnotherIsRefused) {
-  const auto addresses = free_addresses(2);
-  auto one = start(0, addresses, "gossip");
-  GossipWork other = work_;
-  other.data.checksum = 99;
-  std::vector<std::string> said;
-  GossipPeerOptions options;
-  options.self = 1;
-  options.addresses = addresses;
-  options.patience = 1;
-  options.say = [&](const std::string& text) { said.push_back(text); };
-  Training training;
-  training.optimizer = Optimizer::sgd;
-  const auto device = make_device("cpu:1");
-  PeerReplica replica(device->make_replica(work_.network, training), work_.network, data_, {});
-  EXPECT_THROW(run_gossip_peer(options, other, replica), Error);
-  EXPECT_THAT(said, Contains(HasSubstr("peer 0 was refused: its data is not the data of the run")));
-  other = work_;
-  other.options["hidden"] = "64";
-  try {
-    run_gossip_peer(options, other, replica);
-    ADD_FAILURE() << "another network was let in";
-  } catch (const Error& problem) {
-    EXPECT_THAT(problem.what(),
-                HasSubstr("peer 0 was refused: its --hidden is missing, here it is 64"));
+TEST_F(GossipPeerTest, WhoseListDataOptionsOrPlaceWillNotDoIsRefusedAtOnce) {
+  work_.epochs = 300;
+  work_.options["hidden"] = "8";
+  const auto addresses = free_addresses(3);
+  const std::vector<std::string> both{addresses[0], addresses[1]};
+  auto first = start(0, both, "gossip", 1e-3);
+  auto second = start(1, both, "gossip", 1e-3);
+  // When both are there, as one that would be peer 1.
+  const auto why_refused = [&](auto change) {
+    GossipPeerOptions options;
+    options.self = 1;
+    options.addresses = both;
+    options.listen = addresses[2];
+    options.patience = 20;
+    GossipWork work = work_;
+    change(options, work);
+    Training training;
+    training.optimizer = Optimizer::sgd;
+    const auto device = make_device("cpu:1");
+    PeerReplica replica(device->make_replica(work_.network, training), work_.network, data_, {});
+    try {
+      run_gossip_peer(options, work, replica);
+    } catch (const Error& problem) {
+      return std::string(problem.what());
+    }
+    return std::string("let in");
+  };
+  const auto begun = [&] {
+    const std::lock_guard lock(first->mutex);
+    return !first->said.empty();
+  };
+  for (const Stopwatch clock; !begun() && clock.elapsed() < 20;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  one->stop = true;
+  EXPECT_EQ(why_refused([](auto& /*options*/, auto& work) { work.data.checksum = 99; }),
+            "peer 0 refuses this one: its data is not the data of the run");
+  EXPECT_EQ(why_refused([](auto& /*options*/, auto& work) { work.options["hidden"] = "64"; }),
+            "peer 0 refuses this one: its --hidden is 64, here it is 8");
+  EXPECT_EQ(
+      why_refused([&](auto& options, auto& /*work*/) { options.addresses[1] = addresses[2]; }),
+      "peer 0 refuses this one: its list of --peers is another");
+  EXPECT_EQ(why_refused([](auto& /*options*/, auto& /*work*/) {}),
+            "peer 0 refuses this one: the place of peer 1 is taken: give another --rank");
+  for (auto* peer : {first.get(), second.get()}) {
+    peer->wait();
+    EXPECT_EQ(peer->error, "");
+    EXPECT_EQ(peer->result.models, 2);
+    EXPECT_THAT(peer->said, Each(Not(HasSubstr("has left"))));
+  }
 }
 
 /// Why one who asks what is trained is refused; empty: it was told.

@@ -128,11 +128,11 @@ class GossipPeerTest : public testing::Test {
   }
 
   /// Of one who only says that it is peer 1 of 2.
-  Message greeting() const {
+  Message greeting(const std::vector<std::string>& addresses) const {
     GossipPeerOptions options;
     options.self = 1;
-    options.addresses.resize(2);
-    return message_of(greeting_of(options, work_, 7));
+    options.addresses = addresses;
+    return message_of(greeting_of(options, work_, 7, 0));
   }
 
   void expect_same_models(const std::vector<std::unique_ptr<Running>>& peers) {
