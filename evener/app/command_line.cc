@@ -110,7 +110,7 @@ void parse(CLI::App& app, std::vector<std::string> arguments) {
 }
 
 int report(const std::string& what, int exit_code) {
-  tell("evener: error: " + what);
+  print_error(what);
   return exit_code;
 }
 
@@ -147,6 +147,10 @@ int run(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
+
+void print_error(const std::string& text) {
+  tell("evener: error: " + text);
+}
 
 void print_warning(const std::string& text) {
   tell("evener: warning: " + text);

@@ -34,7 +34,8 @@ void add_profile(CLI::App& app, Shell& shell);
 void add_simulate(CLI::App& app, Shell& shell);
 void add_options(CLI::App& app, Shell& shell);
 
-/// `evener: warning: ...` on standard error.
+/// `evener: warning: ...` and `evener: error: ...` on standard error.
 void print_warning(const std::string& text);
+void print_error(const std::string& text);
 
 }  // namespace evener

@@ -196,8 +196,11 @@ void train_by_mpi(const std::string& family, const std::function<TrainOptions()>
     if (shell.exit_code == 0) return world->leave();
     world->fail(fmt::format("it was ended (exit code {})", shell.exit_code));
   } catch (const std::exception& problem) {
-    if (!world->fail(problem.what())) throw;
-    // Rank 0 says it.
+    // Before the others hear of it: a launcher may end all ranks when one has ended.
+    const bool is_first = world->rank() == 0;
+    if (is_first) print_error(problem.what());
+    const bool first_speaks = world->fail(problem.what());
+    if (!is_first && !first_speaks) throw;
     shell.exit_code = dynamic_cast<const UsageError*>(&problem) != nullptr ? 2 : 1;
   }
 }
