@@ -153,6 +153,33 @@ TEST_F(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
   EXPECT_EQ(peer->result.models, 1);
 }
 
+TEST_F(GossipFaults, WeightThatWasOfferedAndIsNotTakenComesBack) {
+  work_.epochs = 0.2;
+  silence_ = 1000;
+  const auto addresses = free_addresses(2);
+  Puppet puppet(addresses);
+  auto peer = start(0, addresses, "gossip:merge=pushsum:overlap=0");
+  puppet.greet(greeting(addresses));
+  wire::Pulse pulse;
+  pulse.set_sees(1);
+  puppet.say(pulse);
+  int declined = 0;
+  wire::PeerLetter letter = puppet.next();
+  for (; letter.kind() == wire::PeerLetter::OFFER; letter = puppet.next(), ++declined) {
+    EXPECT_EQ(letter.weight(), 0.5);
+    puppet.send(wire::PeerLetter::DECLINE, letter.sequence(), {});
+  }
+  EXPECT_GT(declined, 1);
+  ASSERT_EQ(letter.kind(), wire::PeerLetter::FINAL);
+  EXPECT_EQ(letter.weight(), 1);
+  puppet.send(wire::PeerLetter::FINAL, 0, {});  // of no use, which is all the same here
+  pulse.set_has_all(true);
+  puppet.say(pulse);
+  peer->wait();
+  EXPECT_EQ(peer->error, "");
+  EXPECT_EQ(peer->weight, 1);
+}
+
 TEST_F(GossipFaults, WhoSpeaksAnotherVersionIsRefused) {
   work_.epochs = 1e6;
   const auto addresses = free_addresses(2);
