@@ -13,6 +13,20 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
 
+TEST(GossipWork, TheLastStepOfAPassHasTheRowsThatAreLeft) {
+  GossipWork work;
+  work.rows.resize(9);
+  work.batch = 3;  // of two peers one has rows 0, 2, 4, 6, 8 and the other four
+  const std::vector<std::vector<std::uint64_t>> rows{{0, 3, 5, 8, 10}, {0, 3, 4, 7, 8}};
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    for (std::uint64_t steps = 0; steps < rows[rank].size(); ++steps) {
+      EXPECT_EQ(rows_trained(work, rank, 2, steps), rows[rank][steps]) << rank << " " << steps;
+    }
+  }
+  EXPECT_EQ(epochs_done(work, {2, 2}), 1);
+  EXPECT_EQ(epochs_done(work, {6, 6}), 3);
+}
+
 TEST_F(GossipPeerTest, AllTrainAndEndWithTheSameModel) {
   for (const char* strategy : {"gossip", "adaptive-gossip:warmup=5:k-max=10", "gossip:overlap=0",
                                "gossip:merge=pushsum", "gossip:rows=changed:peer-choice=ring",

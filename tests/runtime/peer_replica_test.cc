@@ -300,6 +300,15 @@ TEST(PeerReplica, WhatItRemembersIsWhatItOwes) {
   }
 }
 
+TEST(PeerReplica, WhatPushSumBringsIsNotItsOwnChange) {
+  Replicas replicas(2, "adaptive-gossip:merge=pushsum");
+  replicas.train(0, rows_to_learn(replicas.data(), 4), 0.3F);
+  ASSERT_GT(replicas[0].change(), 1e-3);
+  replicas.exchange(0, 1);
+  replicas.train(1, rows_to_learn(replicas.data(), 4), 0);  // looks, and learns nothing
+  EXPECT_LT(replicas[1].change(), 1e-6);
+}
+
 TEST(PeerReplica, PushSumGivesAwayTheWholeModel) {
   for (const char* strategy :
        {"gossip:merge=pushsum:rows=changed", "gossip:merge=pushsum:compress=top-k"}) {
