@@ -72,10 +72,29 @@ std::size_t piece_end(std::string_view line, std::size_t begin, std::size_t room
   return line.substr(end, 2) == " %" ? end + 2 : end;
 }
 
-/// The bytes of a word, too long for a line, that fit into `room`: up to a mark between its parts.
+/// The bytes of the longest prefix of a text that takes at most `room` columns.
+std::size_t prefix_that_fits(std::string_view text, std::size_t room) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::string_view next = rest;
+    take_point(next);
+    const std::size_t end = text.size() - next.size();
+    if (display_columns(text.substr(0, end)) > room) break;
+    rest = next;
+  }
+  return text.size() - rest.size();
+}
+
+/// The bytes of a word, too long for a line, that fit into `room`: up to a mark between its parts,
+/// else as much as fits. Paths and coloured words without such a mark stay whole (0).
 std::size_t part_that_fits(std::string_view word, std::size_t room) {
-  std::size_t end = word.find_last_of(":,/=", room > 0 ? room - 1 : 0);
-  return end == std::string_view::npos ? 0 : end + 1;
+  const std::size_t fits = prefix_that_fits(word, room);
+  if (fits == 0) return 0;
+  for (const char* marks : {":,/=", "-_.)"}) {
+    const std::size_t end = word.find_last_of(marks, fits - 1);
+    if (end != std::string_view::npos) return end + 1;
+  }
+  return word.find_first_of("/\x1b") == std::string_view::npos ? fits : 0;
 }
 
 void wrap_line(std::string_view line, std::size_t width, std::string& out) {

@@ -190,11 +190,16 @@ TEST(Wrapped, GoesOnBelowTheSecondColumn) {
 TEST(Wrapped, BreaksLongWordsBetweenTheirParts) {
   EXPECT_EQ(wrapped("sgd:gamma=0:beta=1", 12), "sgd:gamma=0:\nbeta=1");
   EXPECT_EQ(wrapped("x  sgd:gamma=0:beta=1", 12), "x  sgd:\n   gamma=0:\n   beta=1");
-  EXPECT_EQ(wrapped("unbreakable words", 5), "unbreakable\nwords");
+  EXPECT_EQ(wrapped("opencl:0  skylake-avx512-Intel(R)", 20),
+            "opencl:0  skylake-\n          avx512-\n          Intel(R)");
+  EXPECT_EQ(wrapped("unbreakable words", 5), "unbre\nakabl\ne\nwords");
+  EXPECT_EQ(wrapped("漢漢漢漢", 5), "漢漢\n漢漢");
 }
 
-TEST(Wrapped, IsNeverWiderWhereWordsAllowIt) {
-  const std::string text = "epoch 1/2  loss 16.3647 (test 16.4548)  P@1 15.25  P@3 11.50  0s";
+TEST(Wrapped, IsNeverWider) {
+  const std::string text =
+      "epoch 1/2  loss 16.3647 (test 16.4548)  P@1 15.25  P@3 11.50  0s\n"
+      "opencl:0.0  pthread-skylake-avx512-Intel(R) Xeon(R) Platinum_8481C_with_a_long_name\n";
   for (std::size_t width = 20; width < 80; ++width) {
     std::istringstream lines(wrapped(text, width));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << line;
