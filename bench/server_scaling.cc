@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "evener/runtime/coordinator.h"
 #include "evener/runtime/engine.h"
+#include "evener/runtime/scheduler.h"
 #include "evener/runtime/virtual_time.h"
 
 namespace evener {
@@ -23,7 +23,7 @@ class Timing final : public Models {
  public:
   explicit Timing(std::size_t bytes) : bytes_(bytes) {}
   double compute(const Task&) override { return 0; }
-  void absorb(const Absorb&) override {}
+  void apply_pushes(const ApplyPushes&) override {}
   Evaluator evaluator() override { return {}; }
   FloatBuffer take(int) override { return FloatBuffer(0); }
   void give(int, FloatBuffer) override {}
@@ -62,7 +62,7 @@ double rows_per_second(const Question& q) {
     time.devices.push_back(node);
   }
   Timing models(static_cast<std::size_t>(q.bytes));
-  const auto stage = make_virtual_time(models, data, time);
+  const auto executor = make_virtual_time(models, data, time);
   PolicyConfig config;
   config.workers = static_cast<int>(q.nodes);
   config.batch_per_device = kRows;
@@ -73,10 +73,10 @@ double rows_per_second(const Question& q) {
   std::vector<std::string> names;
   for (const auto& node : traits) names.push_back(node.name);
   Timeline timeline(names);
-  Coordinator coordinator(plan, *policy, models, *stage, traits, timeline);
+  Scheduler scheduler(plan, *policy, models, *executor, traits, timeline);
   Position position;
-  coordinator.run_epoch(position, [](const StepReport&) { return true; });
-  return static_cast<double>(offsets.size() - 1) / stage->now();
+  scheduler.run_epoch(position, [](const StepReport&) { return true; });
+  return static_cast<double>(offsets.size() - 1) / executor->now();
 }
 
 }  // namespace

@@ -14,12 +14,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "evener/cluster/certs.h"
-#include "evener/cluster/payload.h"
-#include "evener/cluster/wire.h"
+#include "evener/cluster/transport/certs.h"
+#include "evener/cluster/wire/payload.h"
+#include "evener/cluster/wire/wire.h"
 #include "evener/core/mailbox.h"
 #include "evener/core/time.h"
-#include "evener/run/cluster_options.h"
+#include "evener/run/options/cluster_options.h"
 
 namespace evener {
 namespace {

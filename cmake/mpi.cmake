@@ -1,11 +1,11 @@
 # libevener_mpi_openmpi.so and libevener_mpi_mpich.so, the ways to talk through MPI: each built where
-# a library of that family is, and loaded at run time by evener/cluster/mpi/load.cc. The command
+# a library of that family is, and loaded at run time by evener/cluster/transport/mpi/load.cc. The command
 # itself links nothing of MPI's, so that it runs anywhere. Only MPI's C interface is used.
 set(EVENER_MPI_FAMILIES "")
-file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/evener/cluster/mpi/plugin/*.cc)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/evener/cluster/transport/mpi/plugin/*.cc)
 # What it needs of Evener's own code is compiled once more for a shared object.
-foreach(own transport courier side)
-  list(APPEND sources ${PROJECT_SOURCE_DIR}/evener/cluster/${own}.cc)
+foreach(own transport serial_executor endpoint)
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/evener/cluster/transport/${own}.cc)
 endforeach()
 
 # evener_mpi_plugin(FAMILY MODULE): MODULE is pkg-config's.

@@ -9,7 +9,7 @@ The default recipe with 128 units; the learning rate is tuned for each over one 
 what all nodes sent; local SGD's all-reduce is counted as two models a node. --unequal: a quarter of the nodes at a
 quarter of the speed. --strategies: these, each against the first, in the place of the paper's comparison; PERIOD in one becomes the
 fixed period with the traffic of the one before it. --kept: runs that are in the file are not repeated (they would give the same).
---share 0.984: a letter takes thirty steps. --target: also the time to this P@1, taken as in bench/claims/server.py; of the
+--share 0.984: a message takes thirty steps. --target: also the time to this P@1, taken as in bench/claims/server.py; of the
 seeds' mean curve, and of the single seeds that get there. Prints a Markdown table, the differences in P@1 seed by seed, and the tuning.
 """
 import argparse
@@ -132,7 +132,7 @@ def add_options(parser):
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--loss", default="auto")
     parser.add_argument("--rates", default="", help="in the place of 1, 2, 4 and 8 times the recipe's")
-    parser.add_argument("--share", type=float, default=0.56, help="of an iteration of gossip every step, that its two letters take")
+    parser.add_argument("--share", type=float, default=0.56, help="of an iteration of gossip every step, that its two messages take")
     parser.add_argument("--unequal", action="store_true")
     parser.add_argument("--kept", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

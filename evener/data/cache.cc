@@ -13,8 +13,8 @@
 #include "evener/core/error.h"
 #include "evener/core/file.h"
 #include "evener/data/cache_file.h"
-#include "evener/data/companions.h"
 #include "evener/data/parse.h"
+#include "evener/data/sidecar_files.h"
 
 namespace evener {
 

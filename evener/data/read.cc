@@ -11,8 +11,8 @@
 #include "evener/core/error.h"
 #include "evener/core/file.h"
 #include "evener/data/cache.h"
-#include "evener/data/companions.h"
 #include "evener/data/parse.h"
+#include "evener/data/sidecar_files.h"
 #include "evener/data/stream.h"
 #include "evener/data/windows.h"
 

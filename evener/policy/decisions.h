@@ -17,7 +17,7 @@ enum class Work {
   copied,    // copy the shared model in, one step, give the result back
   gradient,  // no step: the batch's gradient, for the next Apply
   pushed,  // pull the shared model, `parts` steps one after the other, and hand over what changed,
-           // which waits for Absorb or Reject
+           // which waits for ApplyPushes or Reject
 };
 
 struct Assign {
@@ -40,11 +40,11 @@ struct Merge {
 };
 /// With d_i = w_i - z: w_i -= pull d_i and z += pull sum d_i + momentum (z - z_prev), where z is
 /// the global model. All workers are idle.
-struct Attract {
+struct ElasticAverage {
   double pull;
   double momentum = 0;
 
-  bool operator==(const Attract&) const = default;
+  bool operator==(const ElasticAverage&) const = default;
 };
 /// One step of the optimizer on the global model with gradient sum a_i g_i; every replica becomes
 /// the result. All workers are idle.
@@ -56,13 +56,13 @@ struct Apply {
 /// The shared model moves by the mean d of what these workers have pushed, as `share` of a step:
 /// m = mu^share m + damping (1 - mu^share) / (1 - mu) d and w += share m, with mu = momentum. With
 /// share 1 that is momentum as usual; without momentum it is w += share damping d.
-struct Absorb {
+struct ApplyPushes {
   std::vector<int> workers;  // ascending; the sum is taken in this order
   double share = 1;
   double damping = 1;
   double momentum = 0;
 
-  bool operator==(const Absorb&) const = default;
+  bool operator==(const ApplyPushes&) const = default;
 };
 /// What the worker has pushed is thrown away; its rows are back in the epoch.
 struct Reject {
@@ -70,11 +70,11 @@ struct Reject {
 
   bool operator==(const Reject&) const = default;
 };
-/// To be told Woken then.
-struct Wake {
+/// To be told TimerFired then.
+struct SetTimer {
   Seconds at;
 
-  bool operator==(const Wake&) const = default;
+  bool operator==(const SetTimer&) const = default;
 };
 /// Answered by Measured before anything else happens.
 struct Measure {
@@ -103,11 +103,11 @@ struct Decline {
   bool operator==(const Decline&) const = default;
 };
 /// The node takes half of the model that its offer was answered with.
-struct Settle {
+struct CompleteExchange {
   int worker, from;
   std::uint64_t sequence;
 
-  bool operator==(const Settle&) const = default;
+  bool operator==(const CompleteExchange&) const = default;
 };
 /// The global model becomes the mean of all nodes'; these stay as they are.
 struct Average {
@@ -121,8 +121,8 @@ struct Note {
   bool operator==(const Note&) const = default;
 };
 
-using Decision = std::variant<Assign, Merge, Attract, Apply, Absorb, Reject, Wake, Measure, Note,
-                              Offer, Answer, Decline, Settle, Average>;
+using Decision = std::variant<Assign, Merge, ElasticAverage, Apply, ApplyPushes, Reject, SetTimer,
+                              Measure, Note, Offer, Answer, Decline, CompleteExchange, Average>;
 using Decisions = std::vector<Decision>;  // carried out in this order
 
 }  // namespace evener

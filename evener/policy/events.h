@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "evener/core/time.h"
-#include "evener/policy/letter.h"
+#include "evener/policy/gossip_message.h"
 
 namespace evener {
 
@@ -56,36 +56,36 @@ struct Finished {
 };
 /// What a worker pushed was not fit to be looked at (not finite, of a wrong shape) and is thrown
 /// away; its rows are back in the epoch and it is idle.
-struct Spoiled {
+struct InvalidPush {
   int worker;
   Seconds now = 0;
 };
-/// A letter has reached the node that it was for.
+/// A message has reached the node that it was for.
 struct Delivered {
-  Letter letter;
+  GossipMessage message;
   Seconds now = 0;
 };
 /// There were no rows left for what a worker was assigned: it is idle.
-struct Dry {
+struct OutOfRows {
   int worker;
 };
 /// The answer to Measure: |w_i| / (number of parameters), one a worker; 0 for those that are gone.
 struct Measured {
   std::vector<double> norms;
 };
-/// A Merge, Attract or Apply has been carried out.
+/// A Merge, ElasticAverage or Apply has been carried out.
 struct Merged {
   Seconds now = 0;
 };
-/// A time that Wake asked for has come; the policy may have changed its mind meanwhile.
-struct Woken {
+/// A time that SetTimer asked for has come; the policy may have changed its mind meanwhile.
+struct TimerFired {
   Seconds now = 0;
 };
 /// Every row of the epoch is trained and every worker idle. Whatever a policy holds back it must
 /// bring into the global model now, because that is evaluated and saved next.
 struct EpochEnded {};
 
-using Event = std::variant<Joined, Lost, Suspected, EpochBegan, Finished, Spoiled, Delivered, Dry,
-                           Measured, Merged, Woken, EpochEnded>;
+using Event = std::variant<Joined, Lost, Suspected, EpochBegan, Finished, InvalidPush, Delivered,
+                           OutOfRows, Measured, Merged, TimerFired, EpochEnded>;
 
 }  // namespace evener

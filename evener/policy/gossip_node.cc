@@ -17,7 +17,7 @@ void GossipNode::part(int peer) {
   if (pending_ && pending_->peer == peer) {
     found->second.suspended = std::exchange(pending_, std::nullopt);
   }
-  std::erase_if(waiting_, [&](const Letter& letter) { return letter.from == peer; });
+  std::erase_if(waiting_, [&](const GossipMessage& message) { return message.from == peer; });
 }
 
 void GossipNode::forget(int peer) {
@@ -41,18 +41,18 @@ void GossipNode::step(double change) {
   change_ = change;
 }
 
-void GossipNode::receive(const Letter& letter) {
-  if (letter.kind == Letter::Kind::offer) {
-    const auto found = others_.find(letter.from);
+void GossipNode::receive(const GossipMessage& message) {
+  if (message.kind == GossipMessage::Kind::offer) {
+    const auto found = others_.find(message.from);
     if (found == others_.end() || !found->second.present) return;
-    if (std::find(waiting_.begin(), waiting_.end(), letter) == waiting_.end()) {
-      waiting_.push_back(letter);
+    if (std::find(waiting_.begin(), waiting_.end(), message) == waiting_.end()) {
+      waiting_.push_back(message);
     }
     return;
   }
   // Answers to what it has stopped waiting for came twice, or late.
-  if (!pending_ || pending_->peer != letter.from || pending_->sequence != letter.sequence) return;
-  if (letter.kind == Letter::Kind::reply) {
+  if (!pending_ || pending_->peer != message.from || pending_->sequence != message.sequence) return;
+  if (message.kind == GossipMessage::Kind::reply) {
     pending_->replied = true;
   } else if (!pending_->replied) {
     pending_.reset();
@@ -92,7 +92,7 @@ std::optional<NodeOffers> GossipNode::remind() const {
 void GossipNode::take_replies(Seconds now, std::vector<NodeAction>& actions) {
   if (!pending_ || !pending_->replied) return;
   constexpr double kNewest = 0.3;
-  Other& other = others_.at(pending_->peer);
+  PeerState& other = others_.at(pending_->peer);
   const double took = now - pending_->since;
   other.seconds = other.seconds > 0 ? std::lerp(other.seconds, took, kNewest) : took;
   actions.emplace_back(NodeSettles{pending_->peer, pending_->sequence});
@@ -105,8 +105,8 @@ void GossipNode::take_replies(Seconds now, std::vector<NodeAction>& actions) {
 /// at the same time would only swap their models: the offer of the lower number counts.
 void GossipNode::answer_offers(std::vector<NodeAction>& actions) {
   bool answered = false;
-  for (const Letter& offer : std::exchange(waiting_, {})) {
-    Other& other = others_.at(offer.from);
+  for (const GossipMessage& offer : std::exchange(waiting_, {})) {
+    PeerState& other = others_.at(offer.from);
     if (offer.sequence < other.last) continue;  // long over
     const bool again = offer.sequence == other.last;
     const bool both = pending_ && pending_->peer == offer.from && self_ < offer.from;

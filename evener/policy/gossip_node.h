@@ -1,15 +1,15 @@
-// One node of gossip SGD: when it exchanges its model, with whom, and what it does with the letters
-// of others. A pure state machine, the same in virtual time and behind a real network.
+// One node of gossip SGD: when it exchanges its model, with whom, and what it does with the
+// messages of others. A pure state machine, the same in virtual time and behind a real network.
 //
-// An exchange is two letters. Node i offers its model s_i and trains on, for `overlap` steps at
+// An exchange is two messages. Node i offers its model s_i and trains on, for `overlap` steps at
 // most; node j, at its next rest between two steps, answers with its own model r_j and moves to
 //   x_j += (s_i - x_j) / 2,
 // and i, at its next rest after the reply, to  x_i += (r_j - s_i) / 2.  Both moves are the same
 // number with opposite signs, so the sum of all models is kept whatever was trained meanwhile;
 // where nothing was, it is the average of both.
 //
-// Letters may be lost, late, repeated and out of order: an offer is repeated under its number until
-// it is answered, and an answer is given once and repeated as it was.
+// Messages may be lost, late, repeated and out of order: an offer is repeated under its number
+// until it is answered, and an answer is given once and repeated as it was.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 #include "evener/core/random.h"
 #include "evener/core/time.h"
-#include "evener/policy/letter.h"
+#include "evener/policy/gossip_message.h"
 #include "evener/policy/peer_choice.h"
 
 namespace evener {
@@ -36,7 +36,7 @@ struct GossipRule {
   double eps = 0.08, k_min = 1, k_max = 50, warmup = 30;
   PeerChoice peers = PeerChoice::uniform;
   // Steps that it trains while an offer of its own is under way; then it waits for the answer. 0 is
-  // the classic form. On a link where a letter takes many steps a node without limit would hardly
+  // the classic form. On a link where a message takes many steps a node without limit would hardly
   // ever exchange.
   double overlap = 4;
   bool push_sum = false;  // one way: what is sent is given away, and nobody declines
@@ -80,12 +80,12 @@ class GossipNode {
   /// meet again; nobody waits for it until then.
   void meet(int peer);
   void part(int peer);
-  /// It is gone for good; who comes in its place knows nothing of letters before.
+  /// It is gone for good; who comes in its place knows nothing of messages before.
   void forget(int peer);
 
   /// A step is done; `change` is |x - ref| / |ref|, where ref is the model after the last exchange.
   void step(double change);
-  void receive(const Letter& letter);
+  void receive(const GossipMessage& message);
 
   /// Between two steps: what is to be done now. Without `offers`, only what others wait for.
   std::vector<NodeAction> rest(Seconds now, bool offers = true);
@@ -110,7 +110,7 @@ class GossipNode {
     bool replied = false;
     double steps = 0;  // since then
   };
-  struct Other {
+  struct PeerState {
     bool present = true;
     std::uint64_t last = 0;              // offer of its that was answered or declined
     bool declined = false;               // that one was
@@ -127,13 +127,13 @@ class GossipNode {
   int self_;
   GossipRule rule_;
   Random random_;
-  std::map<int, Other> others_;
+  std::map<int, PeerState> others_;
   std::uint64_t steps_ = 0, offers_ = 0;
   std::size_t k_ = 0;
   bool refused_ = false;  // since the last step
   double change_ = 0;
   std::optional<Pending> pending_;
-  std::deque<Letter> waiting_;  // offers of others
+  std::deque<GossipMessage> waiting_;  // offers of others
 };
 
 }  // namespace evener

@@ -16,7 +16,7 @@ Options exchange_options() {
                       "whom a node chooses: any at random, its two neighbours in turns, all others "
                       "in turns, of two at random the one that answers sooner (ours)"),
           word_option("merge", {"pair", "pushsum"},
-                      "both become their mean; or half is given away, which needs one letter"),
+                      "both become their mean; or half is given away, which needs one message"),
           number_option("overlap", "4", 0, kUnbounded,
                         "steps that a node trains on while its offer is on its way (ours); then it "
                         "waits for the answer. 0: the classic form; inf: it never waits"),

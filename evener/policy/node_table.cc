@@ -46,14 +46,14 @@ void NodeTable::join(int node) {
   NodeRecord& record = at(node);
   assert(is_legal(record.state, NodeState::joining));
   record.state = NodeState::joining;
-  record.computing = record.dry = false;
+  record.computing = record.out_of_rows = false;
   record.clock = clock;
   record.cycle = record.last_interval = 0;  // it may come back on another machine
 }
 
 void NodeTable::leave(int node) {
   move(node, NodeState::dead);
-  at(node).computing = at(node).dry = false;
+  at(node).computing = at(node).out_of_rows = false;
 }
 
 void NodeTable::suspect(int node) {
@@ -76,9 +76,9 @@ void NodeTable::move(int node, NodeState to) {
 
 void NodeTable::release(int node, std::uint64_t version, Seconds now) {
   NodeRecord& record = at(node);
-  if (record.pushes > 0 && !record.dry) record.waited += now - record.pushed;
+  if (record.pushes > 0 && !record.out_of_rows) record.waited += now - record.pushed;
   record.computing = true;
-  record.dry = false;
+  record.out_of_rows = false;
   record.version = version;
   record.released = now;
 }

@@ -27,7 +27,7 @@ struct NodeRecord {
   NodeState state = NodeState::joining;
   NodeState trusted = NodeState::joining;  // of a suspect: its state before
   bool computing = false;                  // has been released and has not pushed since
-  bool dry = false;                        // there were no rows for it
+  bool out_of_rows = false;                // there were no rows for it
   std::uint64_t clock = 0;                 // pushes; a newcomer starts at the slowest's
   std::uint64_t version = 0;               // of the model that it pulled last
   Seconds released = 0;                    // when it was last told to go on

@@ -50,19 +50,19 @@ Decisions ParameterServer::on(const Event& event) {
                      nodes_.push(e.worker, now_);
                      pushed(e.worker);
                    },
-                   [&](const Spoiled& e) {
+                   [&](const InvalidPush& e) {
                      now_ = std::max(now_, e.now);
                      nodes_.push(e.worker, now_);
                      ++nodes_.at(e.worker).rejected;
                      rows_are_back_ = true;
                      release(e.worker);
                    },
-                   [&](const Dry& e) {
+                   [&](const OutOfRows& e) {
                      nodes_.at(e.worker).computing = false;
-                     nodes_.at(e.worker).dry = true;
+                     nodes_.at(e.worker).out_of_rows = true;
                      missed(e.worker);
                    },
-                   [&](const Woken& e) {
+                   [&](const TimerFired& e) {
                      now_ = std::max(now_, e.now);
                      woken();
                    },
@@ -87,13 +87,13 @@ std::vector<std::string> ParameterServer::standings() const {
 void ParameterServer::wake_dry() {
   rows_are_back_ = false;
   for (const int node : nodes_.present()) {
-    if (nodes_.at(node).dry) release(node);
+    if (nodes_.at(node).out_of_rows) release(node);
   }
 }
 
 void ParameterServer::apply(std::vector<int> group, double share, double damping) {
   for (const int node : group) ++nodes_.at(node).applied;
-  decisions_.push_back(Absorb{std::move(group), share, damping, momentum_});
+  decisions_.push_back(ApplyPushes{std::move(group), share, damping, momentum_});
   ++version_;
 }
 

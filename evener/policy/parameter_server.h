@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "evener/policy/node_table.h"
-#include "evener/policy/pace.h"
 #include "evener/policy/policy.h"
 #include "evener/policy/strategy.h"
+#include "evener/policy/throughput_split.h"
 
 namespace evener {
 
@@ -28,7 +28,7 @@ class ParameterServer : public Policy {
   virtual void pushed(int node) = 0;
   /// A node is gone, or found no rows: those who waited for it may go on.
   virtual void missed(int /*node*/) {}
-  /// The time that wake_at() asked for has come, or an earlier one, or a node is trusted less or
+  /// The time that set_timer() asked for has come, or an earlier one, or a node is trusted less or
   /// more than before: those who wait are looked at anew.
   virtual void woken() {}
   /// Every node is idle: what is held back must be applied.
@@ -51,7 +51,7 @@ class ParameterServer : public Policy {
   void release_within(int node, double bound);
   /// Those that wait and need to no longer.
   void release_bound(double bound);
-  void wake_at(Seconds time) { decisions_.push_back(Wake{time}); }
+  void set_timer(Seconds time) { decisions_.push_back(SetTimer{time}); }
 
  private:
   void wake_dry();
@@ -59,7 +59,7 @@ class ParameterServer : public Policy {
   NodeTable nodes_;
   Seconds now_ = 0;
   std::uint64_t version_ = 0;
-  Pace pace_;
+  ThroughputSplit pace_;
   std::size_t local_steps_;
   double momentum_;
   bool full_ = false, damps_ = false;  // of strategies that apply each push as it comes

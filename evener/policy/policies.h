@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "evener/policy/crew.h"
 #include "evener/policy/policy.h"
 #include "evener/policy/strategy.h"
+#include "evener/policy/worker_set.h"
 
 namespace evener {
 

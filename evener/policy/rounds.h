@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "evener/policy/crew.h"
+#include "evener/policy/worker_set.h"
 
 namespace evener {
 
@@ -17,28 +17,28 @@ class Rounds : public Policy {
 
   Decisions on(const Event& event) final {
     decisions_.clear();
-    std::visit(
-        Cases{[&](const Joined& e) {  // works from the next round on
-                crew_.join(e);
-                if (running_ && crew_.idle()) next_round();
-              },
-              [&](const Lost& e) {
-                crew_.lose(e.worker);
-                left(e.worker);
-                dry_ = false;  // its rows are back
-                if (running_ && crew_.idle()) next_round();
-              },
-              [&](const EpochBegan&) {
-                running_ = true;
-                begin();
-              },
-              [&](const Finished& e) { finish(e); }, [&](const Dry& e) { run_dry(e.worker); },
-              [&](const EpochEnded&) {
-                running_ = false;
-                close();
-              },
-              [](const auto&) {}},
-        event);
+    std::visit(Cases{[&](const Joined& e) {  // works from the next round on
+                       workers_.join(e);
+                       if (running_ && workers_.idle()) next_round();
+                     },
+                     [&](const Lost& e) {
+                       workers_.lose(e.worker);
+                       left(e.worker);
+                       out_of_rows_ = false;  // its rows are back
+                       if (running_ && workers_.idle()) next_round();
+                     },
+                     [&](const EpochBegan&) {
+                       running_ = true;
+                       begin();
+                     },
+                     [&](const Finished& e) { finish(e); },
+                     [&](const OutOfRows& e) { run_out_of_rows(e.worker); },
+                     [&](const EpochEnded&) {
+                       running_ = false;
+                       close();
+                     },
+                     [](const auto&) {}},
+               event);
     return decisions_;
   }
 
@@ -55,42 +55,42 @@ class Rounds : public Policy {
   virtual void left(int /*worker*/) {}
 
   void note(std::string text) { decisions_.emplace_back(Note{std::move(text)}); }
-  const std::string& name(int worker) const { return crew_.at(worker).traits.name; }
+  const std::string& name(int worker) const { return workers_.at(worker).traits.name; }
 
  private:
   void begin() {
-    dry_ = false;
-    steps_done_.assign(static_cast<std::size_t>(crew_.size()), 0);
-    rows_done_.assign(static_cast<std::size_t>(crew_.size()), 0);
-    const std::vector<int> workers = crew_.present();
+    out_of_rows_ = false;
+    steps_done_.assign(static_cast<std::size_t>(workers_.size()), 0);
+    rows_done_.assign(static_cast<std::size_t>(workers_.size()), 0);
+    const std::vector<int> workers = workers_.present();
     const std::vector<std::size_t> rows = parts(workers);
     for (std::size_t i = 0; i < workers.size(); ++i) {
-      if (rows[i] > 0) decisions_.push_back(crew_.assign(workers[i], rows[i], work_));
+      if (rows[i] > 0) decisions_.push_back(workers_.assign(workers[i], rows[i], work_));
     }
   }
 
   void finish(const Finished& event) {
     const auto worker = static_cast<std::size_t>(event.worker);
-    crew_.at(event.worker).busy = false;
+    workers_.at(event.worker).busy = false;
     rows_done_[worker] += event.rows;
     finished(event);
-    const std::size_t more = dry_ ? 0 : again(++steps_done_[worker]);
+    const std::size_t more = out_of_rows_ ? 0 : again(++steps_done_[worker]);
     if (more > 0) {
-      decisions_.push_back(crew_.assign(event.worker, more, work_));
-    } else if (crew_.idle()) {
+      decisions_.push_back(workers_.assign(event.worker, more, work_));
+    } else if (workers_.idle()) {
       next_round();
     }
   }
 
-  void run_dry(int worker) {
-    crew_.at(worker).busy = false;
-    dry_ = true;
-    if (crew_.idle()) close();
+  void run_out_of_rows(int worker) {
+    workers_.at(worker).busy = false;
+    out_of_rows_ = true;
+    if (workers_.idle()) close();
   }
 
   void next_round() {
     close();
-    if (!dry_) begin();
+    if (!out_of_rows_) begin();
   }
 
   /// Of a worker that is gone nothing can be taken over any more; its rows are trained again.
@@ -98,7 +98,7 @@ class Rounds : public Policy {
     bool any = false;
     for (int i = 0; i < static_cast<int>(rows_done_.size()); ++i) {
       std::size_t& rows = rows_done_[static_cast<std::size_t>(i)];
-      if (!crew_.at(i).present) rows = 0;
+      if (!workers_.at(i).present) rows = 0;
       any = any || rows > 0;
     }
     if (any) decisions_.push_back(end_of_round(rows_done_));
@@ -107,9 +107,9 @@ class Rounds : public Policy {
 
   std::size_t steps_, rows_;
   Work work_;
-  Crew crew_;
+  WorkerSet workers_;
   bool running_ = false;
-  bool dry_ = false;  // the epoch has no rows left
+  bool out_of_rows_ = false;  // the epoch has no rows left
   std::vector<std::size_t> steps_done_, rows_done_;
   Decisions decisions_;
 };

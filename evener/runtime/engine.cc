@@ -15,8 +15,8 @@ namespace {
 std::vector<WorkerTraits> traits_of(const EngineSetup& setup) {
   const Sharing sharing = setup.strategy.strategy->sharing;
   const bool shares = sharing == Sharing::shared || sharing == Sharing::in_place;
-  if (setup.workforce) {
-    auto workers = setup.workforce->places();
+  if (setup.remote_workers) {
+    auto workers = setup.remote_workers->slots();
     check_workers(*setup.strategy.strategy, workers);
     return workers;
   }
@@ -50,14 +50,14 @@ std::unique_ptr<Models> models_of(const EngineSetup& setup) {
   // In virtual time the machine may be busy with other simulations.
   if (!setup.virtual_time) models.merge_threads = cpu::available_cores();
   for (const auto& device : setup.devices) models.devices.push_back(device.get());
-  if (setup.workforce) return setup.workforce->make_models(models, setup.strategy);
+  if (setup.remote_workers) return setup.remote_workers->make_models(models, setup.strategy);
   return make_models(models, setup.strategy);
 }
 
 std::unique_ptr<Policy> policy_of(const EngineSetup& setup) {
   PolicyConfig config;
-  config.workers =
-      static_cast<int>(setup.workforce ? setup.workforce->places().size() : setup.devices.size());
+  config.workers = static_cast<int>(setup.remote_workers ? setup.remote_workers->slots().size()
+                                                         : setup.devices.size());
   config.batch = setup.batch;
   config.batch_per_device = setup.batch_per_device;
   config.seed = setup.plan.seed;
@@ -65,8 +65,8 @@ std::unique_ptr<Policy> policy_of(const EngineSetup& setup) {
   return setup.strategy.strategy->make(config);
 }
 
-std::unique_ptr<Stage> stage_of(const EngineSetup& setup, Models& models) {
-  if (setup.workforce) return setup.workforce->make_stage();
+std::unique_ptr<Executor> stage_of(const EngineSetup& setup, Models& models) {
+  if (setup.remote_workers) return setup.remote_workers->make_executor();
   if (setup.virtual_time) return make_virtual_time(models, *setup.plan.data, *setup.virtual_time);
   return make_wall_clock(models, static_cast<int>(setup.devices.size()), {setup.speeds});
 }
@@ -102,12 +102,12 @@ Engine::Engine(EngineSetup setup)
       workers_(traits_of(setup_)),
       models_(models_of(setup_)),
       policy_(policy_of(setup_)),
-      stage_(stage_of(setup_, *models_)),
+      executor_(stage_of(setup_, *models_)),
       timeline_(names_of(workers_)),
-      coordinator_(setup_.plan, *policy_, *models_, *stage_, workers_, timeline_) {}
+      scheduler_(setup_.plan, *policy_, *models_, *executor_, workers_, timeline_) {}
 
 std::vector<std::string> Engine::take_notes() {
-  std::vector<std::string> notes = coordinator_.take_notes();
+  std::vector<std::string> notes = scheduler_.take_notes();
   for (const auto& device : setup_.devices) {
     for (auto& note : device->take_notes()) notes.push_back(std::move(note));
   }
@@ -134,7 +134,7 @@ std::string Engine::device_names() const {
   std::vector<std::string> there;
   const auto& names = timeline_.names();
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (stage_->is_there(static_cast<int>(i))) there.push_back(names[i]);
+    if (executor_->is_there(static_cast<int>(i))) there.push_back(names[i]);
   }
   return fmt::format("{}", fmt::join(there, " + "));
 }

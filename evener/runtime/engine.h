@@ -10,9 +10,9 @@
 
 #include "evener/device/device.h"
 #include "evener/policy/catalogue.h"
-#include "evener/runtime/coordinator.h"
+#include "evener/runtime/remote_workers.h"
+#include "evener/runtime/scheduler.h"
 #include "evener/runtime/virtual_time.h"
-#include "evener/runtime/workforce.h"
 
 namespace evener {
 
@@ -27,7 +27,7 @@ struct EngineSetup {
   std::vector<double> speeds;                      // emulated; empty: none
   std::optional<VirtualTimeOptions> virtual_time;  // its devices then stand for `devices`
   /// Set: workers are elsewhere, and the one device evaluates.
-  std::shared_ptr<Workforce> workforce;
+  std::shared_ptr<RemoteWorkers> remote_workers;
 };
 
 /// The setup with its devices. UsageError where the strategy does not fit them or its options
@@ -50,20 +50,20 @@ class Engine {
   /// UsageError where the strategy does not fit the devices.
   explicit Engine(EngineSetup setup);
   /// Workers that are still under way, after an error, end before what they work on.
-  ~Engine() { stage_.reset(); }
+  ~Engine() { executor_.reset(); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// As Coordinator's.
+  /// As Scheduler's.
   bool run_epoch(Position& position, const std::function<bool(const StepReport&)>& after_step) {
-    return coordinator_.run_epoch(position, after_step);
+    return scheduler_.run_epoch(position, after_step);
   }
-  std::vector<std::string> take_losses() { return coordinator_.take_losses(); }
-  std::vector<std::string> take_cuts() { return coordinator_.take_cuts(); }
+  std::vector<std::string> take_dropped_workers() { return scheduler_.take_dropped_workers(); }
+  std::vector<std::string> take_cuts() { return scheduler_.take_cuts(); }
   /// What the policy and the devices have to say to people; cleared by this.
   std::vector<std::string> take_notes();
-  std::vector<std::uint64_t> steps() const { return coordinator_.steps(); }
-  void set_steps(std::span<const std::uint64_t> steps) { coordinator_.set_steps(steps); }
+  std::vector<std::uint64_t> steps() const { return scheduler_.steps(); }
+  void set_steps(std::span<const std::uint64_t> steps) { scheduler_.set_steps(steps); }
   /// As Policy's.
   std::string undecided() const { return policy_->undecided(); }
 
@@ -75,7 +75,7 @@ class Engine {
       try {
         return use(*evaluator.replica);
       } catch (const DeviceError& error) {
-        coordinator_.lose(evaluator.worker, error.what());
+        scheduler_.lose(evaluator.worker, error.what());
       }
     }
   }
@@ -88,11 +88,11 @@ class Engine {
   Models& models() { return *models_; }
   const Timeline& timeline() const { return timeline_; }
   Communication communication() const;
-  /// As Coordinator's.
-  std::optional<double> distance() const { return coordinator_.distance(); }
+  /// As Scheduler's.
+  std::optional<double> distance() const { return scheduler_.distance(); }
   /// Since the engine was made; virtual if it is, and then since its time began. What is only
   /// measured takes no time.
-  Seconds now() const { return stage_->now() - coordinator_.measuring(); }
+  Seconds now() const { return executor_->now() - scheduler_.measuring(); }
   bool is_virtual() const { return setup_.virtual_time.has_value(); }
   /// "cpu:1 + cpu:1 (emulated x0.25)": of those that are there when it is made.
   std::string device_names() const;
@@ -103,9 +103,9 @@ class Engine {
   std::vector<WorkerTraits> workers_;
   std::unique_ptr<Models> models_;
   std::unique_ptr<Policy> policy_;
-  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<Executor> executor_;
   Timeline timeline_;
-  Coordinator coordinator_;
+  Scheduler scheduler_;
 };
 
 }  // namespace evener

@@ -22,10 +22,10 @@ void keep_copy(const FloatBuffer& vector, const std::string& name, KeptVectors& 
 void Models::merge(const Merge& /*decision*/) {
   assert(!"this model has no replicas to merge");
 }
-void Models::attract(const Attract& /*decision*/) {
-  assert(!"this model has no replicas to attract");
+void Models::elastic_average(const ElasticAverage& /*decision*/) {
+  assert(!"this model has no replicas to average");
 }
-void Models::absorb(const Absorb& /*decision*/) {
+void Models::apply_pushes(const ApplyPushes& /*decision*/) {
   assert(!"this model takes no pushes");
 }
 void Models::apply(const Apply& /*decision*/, const Step& /*step*/) {
@@ -40,7 +40,7 @@ std::size_t Models::answer(const Answer& /*decision*/) {
   assert(!"this model has no peers");
   return 0;
 }
-void Models::settle(const Settle& /*decision*/) {
+void Models::complete_exchange(const CompleteExchange& /*decision*/) {
   assert(!"this model has no peers");
 }
 void Models::average() {

@@ -46,13 +46,13 @@ class Models {
   virtual void end(const Task& /*task*/) {}
 
   // While others are at work: what workers have pushed comes into the model, or is forgotten.
-  virtual void absorb(const Absorb& decision);
+  virtual void apply_pushes(const ApplyPushes& decision);
   virtual void reject(int /*worker*/) {}
 
-  // Between gossiping nodes, of a worker that is idle; what a letter takes along, in bytes.
+  // Between gossiping nodes, of a worker that is idle; what a message takes along, in bytes.
   virtual std::size_t offer(const Offer& decision);
   virtual std::size_t answer(const Answer& decision);
-  virtual void settle(const Settle& decision);
+  virtual void complete_exchange(const CompleteExchange& decision);
   /// Called while every worker is idle.
   virtual void average();
   /// Of a worker that just finished: how far its model is from the one after its last exchange.
@@ -61,7 +61,7 @@ class Models {
   // Called while every worker is idle. A worker whose device fails meanwhile is left out, and
   // take_failures() tells.
   virtual void merge(const Merge& decision);
-  virtual void attract(const Attract& decision);
+  virtual void elastic_average(const ElasticAverage& decision);
   virtual void apply(const Apply& decision, const Step& step);
   virtual std::vector<double> norms() { return {}; }
   /// Between the replicas that are there (replica_distance.h); nothing where each worker has none

@@ -8,8 +8,8 @@
 
 namespace evener {
 
-NodeMemory memory_from(KeptVectors& kept, std::size_t worker, const NodeMemory& other) {
-  NodeMemory memory;
+WorkerState memory_from(KeptVectors& kept, std::size_t worker, const WorkerState& other) {
+  WorkerState memory;
   for (const FloatBuffer& instead : other) {
     FloatBuffer vector = std::move(kept[kept_name(worker, memory.size() + 1)]);
     if (vector.size() == 0) {
@@ -35,7 +35,7 @@ NodeReplica::NodeReplica(std::unique_ptr<Replica> replica, const Network& networ
       owed_rows_(network.sparse_input() ? network.features : 0) {}
 
 void NodeReplica::take(const Pull& pull, const Task& task) {
-  if (compression_.active() && pull.applied) settle();
+  if (compression_.active() && pull.applied) commit_residual();
   if (pull.whole) {
     replica_->load(0, pulled_.span());
   } else {
@@ -77,7 +77,7 @@ void NodeReplica::compress_push(const Blocks& blocks, std::span<float> push) {
 }
 
 /// The last push was let in.
-void NodeReplica::settle() {
+void NodeReplica::commit_residual() {
   const Blocks blocks = blocks_of(network_, layout_, changed_.rows());
   for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
     std::copy_n(owed_next_.data() + at, n, owed_.data() + at);
@@ -94,9 +94,9 @@ void NodeReplica::list_owed_rows(std::span<const std::uint32_t> among) {
   }
 }
 
-NodeMemory NodeReplica::memory(bool applied) {
-  if (compression_.active() && applied) settle();
-  NodeMemory memory;
+WorkerState NodeReplica::memory(bool applied) {
+  if (compression_.active() && applied) commit_residual();
+  WorkerState memory;
   for (int vector = 1; vector < replica_->vectors(); ++vector) {
     replica_->store(vector, memory.emplace_back(layout_.size).span());
   }
@@ -105,7 +105,7 @@ NodeMemory NodeReplica::memory(bool applied) {
   return memory;
 }
 
-void NodeReplica::remember(NodeMemory memory) {
+void NodeReplica::remember(WorkerState memory) {
   const auto states = static_cast<std::size_t>(replica_->vectors()) - 1;
   const std::size_t all = states + (compression_.active() ? 1 : 0);
   if (memory.empty()) {

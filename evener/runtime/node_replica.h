@@ -18,11 +18,11 @@ namespace evener {
 
 /// What a node remembers beside the model: its optimizer's vectors, and with compression what it
 /// owes.
-using NodeMemory = std::vector<FloatBuffer>;
+using WorkerState = std::vector<FloatBuffer>;
 
 /// What was kept of a worker's, and where nothing was, the other's.
-NodeMemory memory_from(std::map<std::string, FloatBuffer>& kept, std::size_t worker,
-                       const NodeMemory& other);
+WorkerState memory_from(std::map<std::string, FloatBuffer>& kept, std::size_t worker,
+                        const WorkerState& other);
 
 class NodeReplica {
  public:
@@ -41,16 +41,16 @@ class NodeReplica {
   void difference(std::span<float> push);
 
   /// While no push of its waits; `applied`: what became of the last one.
-  NodeMemory memory(bool applied);
+  WorkerState memory(bool applied);
   /// None of it: it begins anew. Error where it is not a node's of this network and optimizer.
-  void remember(NodeMemory memory);
+  void remember(WorkerState memory);
 
   const std::vector<std::uint32_t>& changed() const { return changed_.rows(); }
   Replica& device() { return *replica_; }
   bool remote() const { return replica_->remote(); }
 
  private:
-  void settle();
+  void commit_residual();
   void list_owed_rows(std::span<const std::uint32_t> among);
   void compress_push(const Blocks& blocks, std::span<float> push);
 

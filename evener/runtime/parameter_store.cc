@@ -14,7 +14,7 @@ constexpr std::size_t kMostStretch = 4096;
 
 /// One update of a stretch; policy/decisions.h has the formula.
 struct Move {
-  explicit Move(const Absorb& decision)
+  explicit Move(const ApplyPushes& decision)
       : share(static_cast<float>(decision.share)),
         keep(static_cast<float>(std::pow(decision.momentum, decision.share))) {
     const double part = decision.momentum > 0 ? (1 - std::pow(decision.momentum, decision.share)) /
@@ -74,7 +74,7 @@ void ParameterStore::push(int node, std::vector<std::uint32_t> rows) {
   at(node).waiting = true;
 }
 
-void ParameterStore::absorb(const Absorb& decision) {
+void ParameterStore::apply_pushes(const ApplyPushes& decision) {
   const std::unique_lock lock(guard_);
   RowSet now(feature_rows());
   for (const int node : decision.workers) {

@@ -2,7 +2,7 @@
 // policy's word. The nodes' half is node_replica.h; between them is a call, or a network.
 //
 // Of a sparse input layer only rows that changed since a node's last pull travel to it, and only
-// rows that it changed travel back. Nodes pull and push beside the coordinator's updates: a lock
+// rows that it changed travel back. Nodes pull and push beside the scheduler's updates: a lock
 // makes each pull see whole updates.
 #pragma once
 
@@ -40,7 +40,7 @@ class ParameterStore {
   void push(int node, std::vector<std::uint32_t> rows);
 
   /// The pushes of these nodes come into the model; policy/decisions.h has the formula.
-  void absorb(const Absorb& decision);
+  void apply_pushes(const ApplyPushes& decision);
   /// The push is thrown away.
   void reject(int node);
   /// It is gone: a push that waits is thrown away.

@@ -15,7 +15,7 @@ namespace {
 struct Peer {
   PeerReplica replica;
   bool present = true;
-  Parcel offered{};  // until it is answered
+  ModelUpdate offered{};  // until it is answered
 };
 
 class PeerModels final : public Models {
@@ -44,17 +44,17 @@ class PeerModels final : public Models {
     return peer.offered.bytes();
   }
   std::size_t answer(const Answer& decision) override {
-    const Parcel& offer = offers_[{decision.to, decision.worker}];
-    Parcel mine;
+    const ModelUpdate& offer = offers_[{decision.to, decision.worker}];
+    ModelUpdate mine;
     on_device(decision.worker, [&] { mine = at(decision.worker).replica.answer(offer); });
     const std::size_t bytes = mine.bytes();
     replies_[{decision.worker, decision.to}] = std::move(mine);
     return bytes;
   }
-  void settle(const Settle& decision) override {
+  void complete_exchange(const CompleteExchange& decision) override {
     Peer& peer = at(decision.worker);
-    const Parcel& reply = replies_[{decision.from, decision.worker}];
-    on_device(decision.worker, [&] { peer.replica.settle(peer.offered, reply); });
+    const ModelUpdate& reply = replies_[{decision.from, decision.worker}];
+    on_device(decision.worker, [&] { peer.replica.complete_exchange(peer.offered, reply); });
   }
 
   void average() override {
@@ -170,8 +170,8 @@ class PeerModels final : public Models {
   std::size_t size_;
   FloatBuffer global_;
   std::vector<Peer> peers_;
-  std::map<std::pair<int, int>, Parcel> offers_, replies_;  // the last from one to another
-  FloatBuffer kept_;                                        // of the replica that predicts
+  std::map<std::pair<int, int>, ModelUpdate> offers_, replies_;  // the last from one to another
+  FloatBuffer kept_;                                             // of the replica that predicts
   int evaluating_ = -1;
   bool stale_ = true;  // replicas have yet to be loaded with the global model
 };

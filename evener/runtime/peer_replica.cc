@@ -49,25 +49,25 @@ double PeerReplica::train(const Task& task) {
   return sum;
 }
 
-Parcel PeerReplica::offer() {
-  Parcel parcel;
+ModelUpdate PeerReplica::offer() {
+  ModelUpdate update;
   with_own([&] {
-    parcel = places_to_send();
-    if (picks()) pick(parcel);
-    pack(parcel, parcel);
-    round(parcel);
+    update = places_to_send();
+    if (picks()) pick(update);
+    pack(update, update);
+    round(update);
     if (!options_.push_sum) return;
     weight_ /= 2;
-    parcel.weight = weight_;
+    update.weight = weight_;
     // w x = w/2 (x + owed) + w/2 (x - owed), of which the latter was sent.
-    if (parcel.half) map_.for_numbers(parcel, [&](auto at, auto i) { own_[at] += owed_[i]; });
-    follow(parcel);  // what was given away is known elsewhere
+    if (update.half) map_.for_numbers(update, [&](auto at, auto i) { own_[at] += owed_[i]; });
+    follow(update);  // what was given away is known elsewhere
   });
-  return parcel;
+  return update;
 }
 
-Parcel PeerReplica::answer(const Parcel& offer) {
-  Parcel mine;
+ModelUpdate PeerReplica::answer(const ModelUpdate& offer) {
+  ModelUpdate mine;
   if (options_.push_sum) {
     const double sum = weight_ + offer.weight;
     with_own([&] {
@@ -83,7 +83,7 @@ Parcel PeerReplica::answer(const Parcel& offer) {
     weight_ = sum;
     return {};
   }
-  mine.places = Parcel::Places::offered;
+  mine.places = ModelUpdate::Places::offered;
   with_own([&] {
     pack(offer, mine);
     round(mine);
@@ -94,7 +94,7 @@ Parcel PeerReplica::answer(const Parcel& offer) {
   return mine;
 }
 
-void PeerReplica::settle(const Parcel& offered, const Parcel& reply) {
+void PeerReplica::complete_exchange(const ModelUpdate& offered, const ModelUpdate& reply) {
   change_ = 0;
   apart_.reset();
   if (options_.push_sum) return;
@@ -105,15 +105,15 @@ void PeerReplica::settle(const Parcel& offered, const Parcel& reply) {
   });
 }
 
-Parcel PeerReplica::whole() {
-  Parcel parcel;
-  with_own([&] { pack(parcel, parcel); });
-  parcel.weight = weight_;
-  return parcel;
+ModelUpdate PeerReplica::whole() {
+  ModelUpdate update;
+  with_own([&] { pack(update, update); });
+  update.weight = weight_;
+  return update;
 }
 
-PeerMemory PeerReplica::memory() {
-  PeerMemory memory;
+PeerReplicaState PeerReplica::memory() {
+  PeerReplicaState memory;
   for (int i = 1; i < replica_->vectors(); ++i) {
     replica_->store(i, memory.optimizer.emplace_back(map_.size()).span());
   }
@@ -124,7 +124,7 @@ PeerMemory PeerReplica::memory() {
   return memory;
 }
 
-void PeerReplica::remember(const PeerMemory& memory) {
+void PeerReplica::remember(const PeerReplicaState& memory) {
   for (std::size_t i = 0; i < memory.optimizer.size(); ++i) {
     replica_->load(static_cast<int>(i) + 1, memory.optimizer[i].span());
   }
@@ -147,7 +147,7 @@ double PeerReplica::distance() const {
   return squares + distance({dense, map_.size() - dense});
 }
 
-double PeerReplica::distance(const ParcelMap::Stretch& stretch) const {
+double PeerReplica::distance(const ModelUpdateLayout::Stretch& stretch) const {
   constexpr std::size_t kStretch = 1024;  // whose sum a float holds well enough
   double squares = 0;
   const std::size_t end = stretch.at + stretch.floats;
@@ -162,7 +162,7 @@ double PeerReplica::distance(const ParcelMap::Stretch& stretch) const {
   return squares;
 }
 
-bool PeerReplica::has_changed(const ParcelMap::Stretch& row) const {
+bool PeerReplica::has_changed(const ModelUpdateLayout::Stretch& row) const {
   double length = 0;
   for (std::size_t j = row.at; j < row.at + row.floats; ++j) {
     length += reference_[j] * reference_[j];
@@ -170,57 +170,57 @@ bool PeerReplica::has_changed(const ParcelMap::Stretch& row) const {
   return distance(row) > options_.eps_rows * options_.eps_rows * length;
 }
 
-Parcel PeerReplica::places_to_send() const {
-  Parcel parcel;
-  if (!options_.changed_rows) return parcel;
-  parcel.places = Parcel::Places::listed;
+ModelUpdate PeerReplica::places_to_send() const {
+  ModelUpdate update;
+  if (!options_.changed_rows) return update;
+  update.places = ModelUpdate::Places::listed;
   for (const std::uint32_t row : touched_.rows()) {
-    if (has_changed(map_.row(row))) parcel.rows.push_back(row);
+    if (has_changed(map_.row(row))) update.rows.push_back(row);
   }
-  std::sort(parcel.rows.begin(), parcel.rows.end());
+  std::sort(update.rows.begin(), update.rows.end());
   for (std::uint32_t label = 0; label < map_.labels(); ++label) {
-    if (has_changed(map_.label(label))) parcel.labels.push_back(label);
+    if (has_changed(map_.label(label))) update.labels.push_back(label);
   }
-  return parcel;
+  return update;
 }
 
 /// Those that have changed most since they last travelled; the others stay changed, and owed.
-void PeerReplica::pick(Parcel& parcel) const {
+void PeerReplica::pick(ModelUpdate& update) const {
   std::vector<float> changes;
-  map_.for_places(parcel, [&](std::size_t at, std::size_t n) {
+  map_.for_places(update, [&](std::size_t at, std::size_t n) {
     for (std::size_t j = at; j < at + n; ++j) changes.push_back(own_[j] - reference_[j]);
   });
   std::vector<float> owed(changes.size());
   compress(options_.compression, changes, owed);
-  parcel.some = true;
+  update.some = true;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (changes[i] != 0) parcel.picked.push_back(static_cast<std::uint32_t>(i));
+    if (changes[i] != 0) update.picked.push_back(static_cast<std::uint32_t>(i));
   }
 }
 
 /// The numbers that these places have here.
-void PeerReplica::pack(const Parcel& at, Parcel& parcel) const {
+void PeerReplica::pack(const ModelUpdate& at, ModelUpdate& update) const {
   if (at.some) {
-    parcel.values.reserve(at.picked.size());
-    map_.for_numbers(at, [&](auto place, auto) { parcel.values.push_back(own_[place]); });
+    update.values.reserve(at.picked.size());
+    map_.for_numbers(at, [&](auto place, auto) { update.values.push_back(own_[place]); });
     return;
   }
-  parcel.values.reserve(map_.numbers(at));
+  update.values.reserve(map_.numbers(at));
   map_.for_places(at, [&](std::size_t place, std::size_t n) {
-    parcel.values.insert(parcel.values.end(), own_.data() + place, own_.data() + place + n);
+    update.values.insert(update.values.end(), own_.data() + place, own_.data() + place + n);
   });
 }
 
-void PeerReplica::round(Parcel& parcel) {
+void PeerReplica::round(ModelUpdate& update) {
   if (options_.compression.kind != Compression::Kind::fp16) return;
-  parcel.half = true;
-  owed_.resize(parcel.values.size());
-  compress(options_.compression, parcel.values, owed_);
+  update.half = true;
+  owed_.resize(update.values.size());
+  compress(options_.compression, update.values, owed_);
 }
 
 /// x += share (to - from) where the offer's numbers are. Of the two sides of an exchange both have
 /// the same two numbers, in turn: the moves are opposite to the bit.
-void PeerReplica::move(const Parcel& offer, const std::vector<float>& to,
+void PeerReplica::move(const ModelUpdate& offer, const std::vector<float>& to,
                        const std::vector<float>& from, float share) {
   map_.for_numbers(offer, [&](auto at, auto i) { own_[at] += share * (to[i] - from[i]); });
 }
@@ -231,12 +231,12 @@ void PeerReplica::set_reference(std::size_t at, float value) {
 }
 
 /// The offer's numbers are what changes are measured from now.
-void PeerReplica::follow(const Parcel& offer) {
+void PeerReplica::follow(const ModelUpdate& offer) {
   change_ = behind_ = 0;
   if (tracks()) {
     map_.for_numbers(offer, [&](auto at, auto) { set_reference(at, own_[at]); });
   }
-  if (offer.places == Parcel::Places::all && !offer.some) return touched_.clear();
+  if (offer.places == ModelUpdate::Places::all && !offer.some) return touched_.clear();
   if (!offer.some) {
     RowSet rest(map_.rows());
     for (const std::uint32_t row : touched_.rows()) {

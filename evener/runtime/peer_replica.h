@@ -16,7 +16,7 @@
 #include "evener/device/device.h"
 #include "evener/policy/catalogue.h"
 #include "evener/runtime/compression.h"
-#include "evener/runtime/parcel.h"
+#include "evener/runtime/model_update.h"
 #include "evener/runtime/row_set.h"
 #include "evener/runtime/task.h"
 
@@ -32,7 +32,7 @@ struct PeerOptions {
 PeerOptions peer_options(const StrategyChoice& strategy);
 
 /// What a peer remembers beside its model.
-struct PeerMemory {
+struct PeerReplicaState {
   std::vector<FloatBuffer> optimizer;  // its vectors
   FloatBuffer reference;  // the model as others know it: what has not travelled yet is owed; may be
                           // empty
@@ -55,21 +55,22 @@ class PeerReplica {
   /// stayed behind then is not counted again.
   double change() const { return change_; }
 
-  Parcel offer();
+  ModelUpdate offer();
   /// Takes half of the offer; its own as it was. Of push-sum: takes what was given, and nothing.
-  Parcel answer(const Parcel& offer);
-  void settle(const Parcel& offered, const Parcel& reply);
+  ModelUpdate answer(const ModelUpdate& offer);
+  void complete_exchange(const ModelUpdate& offered, const ModelUpdate& reply);
 
-  /// How far both models were apart in the last answer() or settle() (replica_distance.h), by the
-  /// numbers that travelled; nothing where it has not seen the other's.
+  /// How far both models were apart in the last answer() or complete_exchange()
+  /// (replica_distance.h), by the numbers that travelled; nothing where it has not seen the
+  /// other's.
   std::optional<double> apart() const { return apart_; }
 
   /// All of it.
-  Parcel whole();
+  ModelUpdate whole();
 
-  PeerMemory memory();
+  PeerReplicaState memory();
   /// After start_from. Of a memory without a reference all that it starts from has travelled.
-  void remember(const PeerMemory& memory);
+  void remember(const PeerReplicaState& memory);
 
   /// Calls read(model).
   template <class F>
@@ -95,27 +96,27 @@ class PeerReplica {
   bool picks() const { return options_.compression.kind == Compression::Kind::top_k; }
   bool tracks() const { return options_.measures || options_.changed_rows || picks(); }
   double distance() const;
-  double distance(const ParcelMap::Stretch& stretch) const;
-  bool has_changed(const ParcelMap::Stretch& row) const;
-  Parcel places_to_send() const;
-  void pick(Parcel& parcel) const;
-  void pack(const Parcel& at, Parcel& parcel) const;
-  void round(Parcel& parcel);
-  void move(const Parcel& offer, const std::vector<float>& to, const std::vector<float>& from,
+  double distance(const ModelUpdateLayout::Stretch& stretch) const;
+  bool has_changed(const ModelUpdateLayout::Stretch& row) const;
+  ModelUpdate places_to_send() const;
+  void pick(ModelUpdate& update) const;
+  void pack(const ModelUpdate& at, ModelUpdate& update) const;
+  void round(ModelUpdate& update);
+  void move(const ModelUpdate& offer, const std::vector<float>& to, const std::vector<float>& from,
             float share);
-  void follow(const Parcel& offer);
+  void follow(const ModelUpdate& offer);
   void set_reference(std::size_t at, float value);
   void measure_from(std::span<const float> reference);
 
   std::unique_ptr<Replica> replica_;
   bool sparse_;
-  ParcelMap map_;
+  ModelUpdateLayout map_;
   const Dataset& data_;
   PeerOptions options_;
   RowSet touched_;           // by steps since the row was exchanged
   FloatBuffer own_;          // the parameters while they are in the host's hands
   FloatBuffer reference_;    // where it matters
-  std::vector<float> owed_;  // what rounding took off the last parcel
+  std::vector<float> owed_;  // what rounding took off the last update
   double length_ = 0;        // squared, of the reference
   double behind_ = 0;        // squared distance from it after the last exchange
   double change_ = 0;

@@ -139,7 +139,7 @@ class ReplicaModels final : public Models {
     return true;
   }
 
-  void attract(const Attract& decision) override {
+  void elastic_average(const ElasticAverage& decision) override {
     const bool momentum = decision.momentum > 0;
     if (momentum) keep_previous();
     auto views = take_all();

@@ -64,7 +64,7 @@ class ServerModel final : public Models {
             compression_.bytes(store_.numbers_of(rows)) + ids(rows)};
   }
 
-  void absorb(const Absorb& decision) override { store_.absorb(decision); }
+  void apply_pushes(const ApplyPushes& decision) override { store_.apply_pushes(decision); }
   void reject(int worker) override { store_.reject(worker); }
   void lose(int worker) override { at(worker).present = false; }
 
@@ -99,7 +99,7 @@ class ServerModel final : public Models {
     keep_copy(store_.momentum(), kServerMomentum, kept);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       with(static_cast<int>(i), [&](Replica& /*replica*/) {
-        NodeMemory memory = workers_[i].node.memory(store_.applied(static_cast<int>(i)));
+        WorkerState memory = workers_[i].node.memory(store_.applied(static_cast<int>(i)));
         for (std::size_t k = 0; k < memory.size(); ++k) {
           kept[kept_name(i, k + 1)] = std::move(memory[k]);
         }
@@ -109,7 +109,7 @@ class ServerModel final : public Models {
   }
   void restore(KeptVectors kept) override {
     store_.set_momentum(std::move(kept[kServerMomentum]));
-    NodeMemory first;
+    WorkerState first;
     with_first([&](Replica& replica) {
       for (int k = 1; k < replica.vectors(); ++k) {
         replica.store(k, first.emplace_back(size_).span());

@@ -52,9 +52,9 @@ struct Arrival {
   Task task;
   double loss_sum = 0;  // over the task's rows
   Spent spent;
-  std::string failure;             // not empty: the worker is lost, and why
-  std::string spoiled;             // not empty: what it pushed cannot be used, and why
-  std::optional<Letter> letter{};  // it is no task that has ended, but this that has come
+  std::string failure;                     // not empty: the worker is lost, and why
+  std::string invalid;                     // not empty: what it pushed cannot be used, and why
+  std::optional<GossipMessage> message{};  // it is no task that has ended, but this that has come
 };
 
 }  // namespace evener

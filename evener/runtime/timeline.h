@@ -55,7 +55,7 @@ class Timeline {
     totals.lost = lost;
     totals.came = totals.came || !lost;
   }
-  /// A letter that took so many bytes along; `exchanged`: with it the worker's model has moved.
+  /// A message that took so many bytes along; `exchanged`: with it the worker's model has moved.
   void add_letter(int worker, std::size_t bytes, bool exchanged) {
     WorkerTotals& totals = totals_[static_cast<std::size_t>(worker)];
     totals.bytes += bytes;

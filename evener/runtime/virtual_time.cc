@@ -28,7 +28,7 @@ class ServerLink {
   Seconds free_ = 0;
 };
 
-class VirtualTime final : public Stage {
+class VirtualTime final : public Executor {
  public:
   VirtualTime(Models& models, const Dataset& data, const VirtualTimeOptions& options)
       : models_(models),
@@ -42,7 +42,7 @@ class VirtualTime final : public Stage {
       paces_.emplace_back(options.devices[i], options.seed, i);
       if (options.devices[i].joins_at == 0) continue;
       late_.push_back(static_cast<int>(i));
-      wake_at(options.devices[i].joins_at);
+      set_timer(options.devices[i].joins_at);
     }
   }
 
@@ -75,17 +75,17 @@ class VirtualTime final : public Stage {
     await(std::move(arrival));
   }
 
-  void wake_at(Seconds time) override { wakes_.push(time); }
+  void set_timer(Seconds time) override { wakes_.push(time); }
 
-  /// One letter after the other leaves a node; the slower of the two links counts.
-  void send(const Letter& letter, std::size_t bytes) override {
-    const auto from = static_cast<std::size_t>(letter.from),
-               to = static_cast<std::size_t>(letter.to);
+  /// One message after the other leaves a node; the slower of the two links counts.
+  void send(const GossipMessage& message, std::size_t bytes) override {
+    const auto from = static_cast<std::size_t>(message.from),
+               to = static_cast<std::size_t>(message.to);
     const Seconds takes = std::max(paces_[from].transfer(bytes), paces_[to].transfer(bytes));
     links_.resize(paces_.size());
     links_[from] = std::max(now_, links_[from]) + takes;
     Arrival arrival;
-    arrival.letter = letter;
+    arrival.message = message;
     arrival.spent.end = links_[from];
     const std::pair key(links_[from], ++started_);
     pending_.emplace(key, Pending{std::move(arrival)});
@@ -105,7 +105,7 @@ class VirtualTime final : public Stage {
     }
     now_ = std::max(now_, node.key().first);
     Arrival arrival = std::move(node.mapped().arrival);
-    if (arrival.letter) return arrival;
+    if (arrival.message) return arrival;
     if (arrival.failure.empty()) {
       arrival.loss_sum = models_.compute(arrival.task);
       models_.end(arrival.task);
@@ -132,7 +132,7 @@ class VirtualTime final : public Stage {
     const bool linked = paces_[static_cast<std::size_t>(worker)].model().bandwidth > 0;
     return linked ? 2 * models_.bytes() : 0;
   }
-  void pass_absorb(std::size_t pushes) override {
+  void pass_apply_pushes(std::size_t pushes) override {
     const auto touched = static_cast<double>(models_.bytes() * (pushes + 1));
     now_ += touched / merge_bandwidth_ / servers_;
   }
@@ -231,8 +231,8 @@ class SimulatedDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Stage> make_virtual_time(Models& models, const Dataset& data,
-                                         const VirtualTimeOptions& options) {
+std::unique_ptr<Executor> make_virtual_time(Models& models, const Dataset& data,
+                                            const VirtualTimeOptions& options) {
   return std::make_unique<VirtualTime>(models, data, options);
 }
 

@@ -1,4 +1,4 @@
-// The virtual-time stage: the same arithmetic on real data, one event at a time, with a clock
+// The virtual-time executor: the same arithmetic on real data, one event at a time, with a clock
 // computed from device models. Deterministic to the bit for a seed, whatever machine it runs on.
 //
 // What a worker on its own replica or copy computes it computes from what it held when it started.
@@ -11,8 +11,8 @@
 
 #include "evener/device/device.h"
 #include "evener/runtime/device_model.h"
+#include "evener/runtime/executor.h"
 #include "evener/runtime/models.h"
-#include "evener/runtime/stage.h"
 
 namespace evener {
 
@@ -25,8 +25,8 @@ struct VirtualTimeOptions {
   Seconds begins_at = 0;  // where it goes on from another
 };
 
-std::unique_ptr<Stage> make_virtual_time(Models& models, const Dataset& data,
-                                         const VirtualTimeOptions& options);
+std::unique_ptr<Executor> make_virtual_time(Models& models, const Dataset& data,
+                                            const VirtualTimeOptions& options);
 
 /// A device for `models` in virtual time: computes on one thread of this machine.
 std::unique_ptr<Device> make_simulated_device(const DeviceModel& model);

@@ -58,7 +58,7 @@ class Workbench {
   double speed_;
 };
 
-class WallClock final : public Stage {
+class WallClock final : public Executor {
  public:
   WallClock(Models& models, int workers, const WallClockOptions& options)
       : tasks_(static_cast<std::size_t>(workers)) {
@@ -79,11 +79,11 @@ class WallClock final : public Stage {
     Mailbox<Task>& mailbox = tasks_[static_cast<std::size_t>(task.worker)];
     mailbox.put(std::move(task));
   }
-  void wake_at(Seconds time) override { wakes_.push(time); }
+  void set_timer(Seconds time) override { wakes_.push(time); }
   /// Within one process nothing has to travel.
-  void send(const Letter& letter, std::size_t /*bytes*/) override {
+  void send(const GossipMessage& message, std::size_t /*bytes*/) override {
     Arrival arrival;
-    arrival.letter = letter;
+    arrival.message = message;
     arrivals_.put(std::move(arrival));
   }
   std::optional<Arrival> next() override {
@@ -101,9 +101,9 @@ class WallClock final : public Stage {
   std::vector<std::thread> threads_;
 };
 
-/// With one worker there is nobody to talk to meanwhile: it works on the coordinator's own thread,
+/// With one worker there is nobody to talk to meanwhile: it works on the scheduler's own thread,
 /// which saves waking two threads in turns for every step.
-class SingleWorker final : public Stage {
+class SingleWorker final : public Executor {
  public:
   SingleWorker(Models& models, const WallClockOptions& options)
       : bench_(models, options.speeds.empty() ? 1 : options.speeds.front()) {}
@@ -111,7 +111,7 @@ class SingleWorker final : public Stage {
   Seconds now() const override { return clock_.elapsed(); }
   void start(Task task) override { task_ = std::move(task); }
   std::optional<Arrival> next() override { return bench_.run(std::move(task_), clock_); }
-  void wake_at(Seconds /*time*/) override {}  // there is nobody to wait for
+  void set_timer(Seconds /*time*/) override {}  // there is nobody to wait for
 
  private:
   Stopwatch clock_;
@@ -121,8 +121,8 @@ class SingleWorker final : public Stage {
 
 }  // namespace
 
-std::unique_ptr<Stage> make_wall_clock(Models& models, int workers,
-                                       const WallClockOptions& options) {
+std::unique_ptr<Executor> make_wall_clock(Models& models, int workers,
+                                          const WallClockOptions& options) {
   if (workers == 1) return std::make_unique<SingleWorker>(models, options);
   return std::make_unique<WallClock>(models, workers, options);
 }

@@ -1,12 +1,12 @@
-// The wall-clock stage: one thread a worker, and messages between them and the coordinator that
+// The wall-clock executor: one thread a worker, and messages between them and the scheduler that
 // neither side waits for.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "evener/runtime/executor.h"
 #include "evener/runtime/models.h"
-#include "evener/runtime/stage.h"
 
 namespace evener {
 
@@ -15,9 +15,9 @@ struct WallClockOptions {
   std::vector<double> speeds;
 };
 
-/// `workers` threads that run tasks on `models`, which outlives the stage; a single worker needs no
-/// thread of its own.
-std::unique_ptr<Stage> make_wall_clock(Models& models, int workers,
-                                       const WallClockOptions& options = {});
+/// `workers` threads that run tasks on `models`, which outlives the executor; a single worker needs
+/// no thread of its own.
+std::unique_ptr<Executor> make_wall_clock(Models& models, int workers,
+                                          const WallClockOptions& options = {});
 
 }  // namespace evener

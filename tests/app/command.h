@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/places.h"
-#include "tests/run/easy_data.h"
+#include "tests/run/session/easy_data.h"
 #include "tests/run/support.h"
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -64,7 +64,7 @@ class LayersTest(unittest.TestCase):
         for call in ("exit(1)", "std::exit(1)", "::_exit(1)", "std::quick_exit(0)"):
             self.assert_refused({"evener/app/a.cc": f"void f() {{ {call}; }}\n"}, "a.cc:1: ends the process")
         self.assert_accepted({"evener/app/main.cc": "int main() { std::exit(0); }\n"})
-        self.assert_accepted({"evener/app/signals.cc": "void f() { _exit(130); }\n"})
+        self.assert_accepted({"evener/app/shell/signals.cc": "void f() { _exit(130); }\n"})
         self.assert_accepted({"evener/app/a.cc": "int f() { return on_exit(1) + region.exit(2); }\n"})
 
     def test_comments_and_literals_are_not_code(self):

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "evener/run/compare.h"
+#include "evener/run/compare/compare.h"
 
 namespace evener {
 

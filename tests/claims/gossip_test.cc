@@ -11,7 +11,7 @@ constexpr std::size_t kHidden = 128;
 
 struct Cluster {
   int nodes = 8;
-  double share = 0.56;  // of an iteration of gossip every step, that its two letters take
+  double share = 0.56;  // of an iteration of gossip every step, that its two messages take
   std::uint32_t epochs = 20;
 };
 
@@ -96,7 +96,7 @@ TEST_F(Gossip, OfChangedRowsInHalfPrecisionTakesAThirdOfTheBytes) {
   EXPECT_GT(part.quality, whole.quality - 1.5);
 }
 
-// Ours: nobody waits for a letter, and traffic limits itself to what the link carries.
+// Ours: nobody waits for a message, and traffic limits itself to what the link carries.
 TEST_F(Gossip, ThatNobodyStopsForTakesHalfTheTime) {
   const Gossiped waits = gossiped("gossip:overlap=0");
   const Gossiped overlaps = gossiped("gossip");
@@ -106,7 +106,7 @@ TEST_F(Gossip, ThatNobodyStopsForTakesHalfTheTime) {
   EXPECT_GT(overlaps.quality, waits.quality - 3);
 }
 
-// A letter takes thirty steps: who trains on meanwhile without a limit exchanges too seldom.
+// A message takes thirty steps: who trains on meanwhile without a limit exchanges too seldom.
 TEST_F(Gossip, OnASlowLinkTrainsOnForAFewStepsOnly) {
   const Cluster slow{4, 0.984, 12};
   const Gossiped waits = gossiped("adaptive-gossip:overlap=0", slow);

@@ -7,9 +7,9 @@
 #include "tests/runtime/fakes.h"
 #include <fmt/format.h>
 
-#include "evener/cluster/nodes.h"
-#include "evener/cluster/server.h"
-#include "evener/cluster/worker.h"
+#include "evener/cluster/parameter_server/coordinator.h"
+#include "evener/cluster/parameter_server/shard_server.h"
+#include "evener/cluster/parameter_server/worker.h"
 #include "evener/nn/initialise.h"
 
 namespace evener {
@@ -69,7 +69,7 @@ ClusterResult train_engine(EngineSetup setup, const ClusterSetting& setting, F e
   result.parameters.assign(end.data(), end.data() + end.size());
   result.workers = engine.timeline().totals();
   result.notes = engine.take_notes();
-  result.losses = engine.take_losses();
+  result.losses = engine.take_dropped_workers();
   return result;
 }
 inline ClusterResult train_engine(EngineSetup setup, const ClusterSetting& setting) {
@@ -114,7 +114,7 @@ class TestWorker {
   int code() const { return code_; }
 
   /// What the data of these tests is to coordinator and workers.
-  static DataPrint print(const Dataset& data) { return {data.rows(), 1, 2, 3}; }
+  static DataFingerprint print(const Dataset& data) { return {data.rows(), 1, 2, 3}; }
 
  private:
   static NodeWork work(const Dataset& data, const ClusterSetting& setting, int place) {
@@ -140,12 +140,12 @@ class TestWorker {
 /// A server on a thread of its own.
 class TestServer {
  public:
-  explicit TestServer(const std::string& address, ServerOptions options = {}) {
+  explicit TestServer(const std::string& address, ShardServerOptions options = {}) {
     options.coordinator = address;
     options.interrupted = [this] { return stop_ ? 2 : 0; };
     thread_ = std::thread([this, options] {
       try {
-        run_server(options);
+        run_shard_server(options);
       } catch (const std::exception& problem) {
         error_ = problem.what();
       }
@@ -165,16 +165,17 @@ class TestServer {
   std::thread thread_;
 };
 
-inline std::unique_ptr<Nodes> coordinator(const Dataset& data, NodesOptions options) {
-  auto nodes = make_nodes(options);
+inline std::unique_ptr<ClusterCoordinator> coordinator(const Dataset& data,
+                                                       CoordinatorOptions options) {
+  auto nodes = make_coordinator(options);
   nodes->offer({{}, TestWorker::print(data), 16});
   return nodes;
 }
 inline EngineSetup cluster_setup(const Dataset& data, const ClusterSetting& setting,
-                                 std::shared_ptr<Nodes> nodes) {
+                                 std::shared_ptr<ClusterCoordinator> nodes) {
   EngineSetup setup = engine_setup_of(data, setting);
   setup.devices.push_back(make_device("cpu:1"));
-  setup.workforce = std::move(nodes);
+  setup.remote_workers = std::move(nodes);
   return setup;
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "make_support.h"
+#include "tests/data/make_support.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "make_support.h"
+#include "tests/data/make_support.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>

@@ -1,4 +1,4 @@
-#include "make_support.h"
+#include "tests/data/make_support.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "evener/data/names.h"
 
-#include "make_support.h"
+#include "tests/data/make_support.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Files: formats told apart, compression, companions, and files that cannot be read.
+// Files: formats told apart, compression, sidecar files, and files that cannot be read.
 #include "evener/data/read.h"
 
 #include <string>

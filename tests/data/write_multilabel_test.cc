@@ -4,7 +4,7 @@
 #include <limits>
 #include <sstream>
 
-#include "make_support.h"
+#include "tests/data/make_support.h"
 #include <gtest/gtest.h>
 
 #include "evener/core/error.h"

@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from circle import Circle, braked
+from group import PeerGroup, braked
 from cluster import Cluster, LONG
 
 HOSTS = {"coordinator": "10.77.0.1", "worker": "10.77.0.2"}
@@ -97,7 +97,7 @@ class CutOff(unittest.TestCase):
             self.assertEqual(cluster.workers[1].finish(), 0)
 
 
-class WiredCircle(Circle):
+class WiredCircle(PeerGroup):
     """Peers, each on the host of its place."""
 
     def setUp(self):

@@ -4,11 +4,11 @@ import signal
 import subprocess
 import unittest
 
-from circle import Circle, braked, free_addresses
+from group import PeerGroup, braked, free_addresses
 from cluster import COMMAND
 
 
-class Lost(Circle):
+class Lost(PeerGroup):
     def test_any_is_killed_and_the_others_end_without_it(self):
         for killed in range(3):
             with self.subTest(killed=killed):
@@ -50,7 +50,7 @@ class Lost(Circle):
             self.assertTrue(any(event["name"] == "step" and event["tid"] == rank + 1 for event in trace["traceEvents"]))
 
 
-class ComeAndGo(Circle):
+class ComeAndGo(PeerGroup):
     def test_all_go_on_from_their_checkpoints(self):
         for strategy in ("gossip", "adaptive-gossip"):
             with self.subTest(strategy=strategy):
@@ -116,7 +116,7 @@ class ComeAndGo(Circle):
         self.assertFalse((self.path / "other").exists())
 
 
-class Secured(Circle):
+class Secured(PeerGroup):
     def certificates(self, name):
         """Made by an authority of its own."""
         subprocess.run([COMMAND, "certs", str(self.path / name), "--hosts", "127.0.0.1"], check=True, capture_output=True, timeout=60)

@@ -1,4 +1,4 @@
-// Any bytes as frames of a conversation, and as a payload or a parcel that lies about itself: taken
+// Any bytes as frames of a conversation, and as a payload or a update that lies about itself: taken
 // apart within the model's vector, or refused with an Error, and nothing else.
 #include <cmath>
 #include <cstdint>
@@ -6,10 +6,10 @@
 #include <cstring>
 #include <vector>
 
-#include "evener/cluster/frame.h"
-#include "evener/cluster/parcel_format.h"
-#include "evener/cluster/payload.h"
-#include "evener/cluster/wire.h"
+#include "evener/cluster/transport/grpc_frame.h"
+#include "evener/cluster/wire/model_update_format.h"
+#include "evener/cluster/wire/payload.h"
+#include "evener/cluster/wire/wire.h"
 
 namespace {
 
@@ -67,12 +67,12 @@ void read_payload(std::span<const std::byte> bytes) {
 }
 
 /// The same of gossiping peers.
-void read_parcel(std::span<const std::byte> bytes) {
+void read_update(std::span<const std::byte> bytes) {
   if (bytes.size() < 5) return;
   const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
-  const ParcelMap map({.features = 9, .hidden = {2}, .labels = 3});
-  ParcelHeader header;
-  header.places = static_cast<Parcel::Places>(byte(0) % 3);
+  const ModelUpdateLayout map({.features = 9, .hidden = {2}, .labels = 3});
+  ModelUpdateHeader header;
+  header.places = static_cast<ModelUpdate::Places>(byte(0) % 3);
   header.some = (byte(0) & 8U) != 0;
   header.half = (byte(0) & 16U) != 0;
   header.rows = byte(1) % 12;
@@ -81,20 +81,20 @@ void read_parcel(std::span<const std::byte> bytes) {
   header.bytes = (bytes.size() - 5) / (1 + byte(4) % 2);
   bytes = bytes.subspan(5);
   try {
-    ParcelReader reader(map, header);
+    ModelUpdateReader reader(map, header);
     Message message;
     message.body.push_back(bytes.first(header.bytes));
     if (!reader.feed(0, message)) return;
-    const Parcel parcel = reader.parcel();
-    if (parcel.bytes() != header.bytes) std::abort();
+    const ModelUpdate update = reader.update();
+    if (update.bytes() != header.bytes) std::abort();
     std::vector<std::byte> again;
-    write_parcel(parcel, again);
+    write_update(update, again);
     if (again.size() != header.bytes) std::abort();
-    if (parcel.places == Parcel::Places::offered) return;
+    if (update.places == ModelUpdate::Places::offered) return;
     std::vector<float> model(map.size());
-    map.for_numbers(parcel, [&](std::size_t at, std::size_t i) {
-      if (at >= model.size() || i >= parcel.values.size()) std::abort();
-      model[at] += parcel.values[i];
+    map.for_numbers(update, [&](std::size_t at, std::size_t i) {
+      if (at >= model.size() || i >= update.values.size()) std::abort();
+      model[at] += update.values[i];
     });
   } catch (const Error&) {
   }
@@ -110,7 +110,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else if (data[0] % 4 == 1) {
     read_payload(bytes.subspan(1));
   } else {
-    read_parcel(bytes.subspan(1));
+    read_update(bytes.subspan(1));
   }
   return 0;
 }

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "evener/core/error.h"
-#include "evener/run/model.h"
-#include "evener/run/model_file.h"
-#include "evener/run/tensor_header.h"
+#include "evener/run/artifacts/model.h"
+#include "evener/run/artifacts/model_file.h"
+#include "evener/run/artifacts/tensor_header.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "evener/policy/deal.h"
+#include "evener/policy/batch_pieces.h"
 
 namespace evener {
 namespace {
@@ -33,8 +33,8 @@ TEST(Sync, TheLastPartsOfAnEpochWeighByTheirRows) {
   policy->on(Finished{0, 128, 0.1});
   const Decisions decisions = policy->on(Finished{1, 32, 0.1});
   EXPECT_EQ(std::get<Apply>(decisions[0]), (Apply{{0.8, 0.2}}));
-  EXPECT_TRUE(policy->on(Dry{0}).empty());
-  EXPECT_TRUE(policy->on(Dry{1}).empty());
+  EXPECT_TRUE(policy->on(OutOfRows{0}).empty());
+  EXPECT_TRUE(policy->on(OutOfRows{1}).empty());
   EXPECT_TRUE(policy->on(EpochEnded{}).empty()) << "nothing is left to apply";
 }
 
@@ -94,7 +94,7 @@ TEST(Sync, UntilSpeedsAreKnownABatchIsDealtOutToWhoeverIsFree) {
 TEST(Sync, DealtPiecesAreEqualAboutTwentyAndLeaveFewRowsOver) {
   for (std::size_t batch = 1; batch < 2000; ++batch) {
     for (const std::size_t workers : {2, 3, 8, 40}) {
-      const Deal deal = deal_of(batch, workers);
+      const BatchPieces deal = split_into_pieces(batch, workers);
       EXPECT_GE(deal.rows, 1U);
       EXPECT_GE(deal.pieces, workers);
       EXPECT_LE(deal.pieces, std::max<std::size_t>(24, workers));
@@ -103,8 +103,8 @@ TEST(Sync, DealtPiecesAreEqualAboutTwentyAndLeaveFewRowsOver) {
       EXPECT_LT(batch - deal.rows * deal.pieces, workers == 40 ? 40U : 16U) << batch;
     }
   }
-  EXPECT_EQ(deal_of(256, 2).rows, 16U);
-  EXPECT_EQ(deal_of(100, 2).rows, 5U);
+  EXPECT_EQ(split_into_pieces(256, 2).rows, 16U);
+  EXPECT_EQ(split_into_pieces(100, 2).rows, 5U);
 }
 
 TEST(Elastic, PullsEveryPeriodSteps) {
@@ -116,17 +116,17 @@ TEST(Elastic, PullsEveryPeriodSteps) {
   EXPECT_TRUE(policy->on(Finished{1, 64, 0.1}).empty());
   const Decisions end = policy->on(Finished{2, 64, 0.1});
   ASSERT_EQ(end.size(), 4U);
-  EXPECT_EQ(std::get<Attract>(end[0]).pull, 0.9 / 3);
-  EXPECT_EQ(std::get<Attract>(end[0]).momentum, 0);
+  EXPECT_EQ(std::get<ElasticAverage>(end[0]).pull, 0.9 / 3);
+  EXPECT_EQ(std::get<ElasticAverage>(end[0]).momentum, 0);
 }
 
 TEST(Sma, AveragesAfterEveryStepWithMomentum) {
   Toy toy("sma", {replica_worker(1e-4), replica_worker(1e-4)}, 64);
   EXPECT_TRUE(toy.epoch(1280));
-  EXPECT_EQ(toy.attracts, std::vector<Attract>(10, Attract{0.5, 0.9}));
+  EXPECT_EQ(toy.attracts, std::vector<ElasticAverage>(10, ElasticAverage{0.5, 0.9}));
   Toy released("sma:preset=released", {replica_worker(1e-4), replica_worker(1e-4)}, 64);
   EXPECT_TRUE(released.epoch(128));
-  EXPECT_EQ(released.attracts, (std::vector{Attract{0.5, 0.9}}));
+  EXPECT_EQ(released.attracts, (std::vector{ElasticAverage{0.5, 0.9}}));
 }
 
 TEST(LocalSgd, AveragesEveryPeriodStepsWithOuterMomentum) {
@@ -188,7 +188,7 @@ TEST(Sync, BySpeedOneThatBringsLessThanARoundCostsGetsNothingAnyMore) {
   EXPECT_EQ(toy.updates[2], 10U);  // rounds after which its part was too small
   // The other two share by speed, and one at half speed is worth having. The first batch was dealt
   // out, and the last rows of all may be one part's.
-  EXPECT_LE(toy.updates[0] - toy.updates[1], deal_of(256, 3).pieces);
+  EXPECT_LE(toy.updates[0] - toy.updates[1], split_into_pieces(256, 3).pieces);
 }
 
 }  // namespace

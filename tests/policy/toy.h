@@ -75,7 +75,7 @@ class Toy {
       }
       if (random_.uniform() < workers_[worker].spoils) {
         left_ += done.rows;
-        tell(Spoiled{done.assign.worker, now});
+        tell(InvalidPush{done.assign.worker, now});
         continue;
       }
       trained += done.rows;
@@ -102,9 +102,9 @@ class Toy {
   std::map<int, std::size_t> last_batch;  // rows of a worker's last step
   std::vector<ToyTask> tasks;
   std::vector<Merge> merges;
-  std::vector<Attract> attracts;
+  std::vector<ElasticAverage> attracts;
   std::vector<Apply> applies;
-  std::vector<Absorb> absorbs;
+  std::vector<ApplyPushes> apply_pushes_calls;
   std::size_t rejects = 0;
   std::vector<std::size_t> died_waiting;                   // pushes that went with their worker
   std::function<void(const Decision&, Toy&)> on_decision;  // looks at every one
@@ -155,7 +155,7 @@ class Toy {
     if (wakes_.top() >= next) return false;
     now = std::max(now, wakes_.top());
     wakes_.pop();
-    tell(Woken{now});
+    tell(TimerFired{now});
     return true;
   }
 
@@ -184,12 +184,12 @@ class Toy {
       notes.push_back(note->text);
       return;
     }
-    if (const auto* absorb = std::get_if<Absorb>(&decision)) {
-      for (const int worker : absorb->workers) {
+    if (const auto* apply_pushes = std::get_if<ApplyPushes>(&decision)) {
+      for (const int worker : apply_pushes->workers) {
         legal = legal && unmerged_[static_cast<std::size_t>(worker)] > 0;
         unmerged_[static_cast<std::size_t>(worker)] = 0;
       }
-      absorbs.push_back(*absorb);
+      apply_pushes_calls.push_back(*apply_pushes);
       return;
     }
     if (const auto* reject = std::get_if<Reject>(&decision)) {
@@ -201,10 +201,11 @@ class Toy {
       ++rejects;
       return;
     }
-    if (const auto* wake = std::get_if<Wake>(&decision)) return wakes_.push(wake->at);
+    if (const auto* wake = std::get_if<SetTimer>(&decision)) return wakes_.push(wake->at);
     all_idle_at_merges = all_idle_at_merges && under_way_.empty();
     if (const auto* merge = std::get_if<Merge>(&decision)) merges.push_back(*merge);
-    if (const auto* attract = std::get_if<Attract>(&decision)) attracts.push_back(*attract);
+    if (const auto* elastic_average = std::get_if<ElasticAverage>(&decision))
+      attracts.push_back(*elastic_average);
     if (const auto* apply = std::get_if<Apply>(&decision)) applies.push_back(*apply);
     for (auto& rows : unmerged_) rows = 0;
     now += merge_seconds;
@@ -216,7 +217,7 @@ class Toy {
     legal = legal && present_[worker] && !busy_[worker] && assign.rows > 0;
     const std::size_t rows = std::min(left_, assign.rows * static_cast<std::size_t>(assign.parts));
     if (rows == 0) {
-      events_.push(Dry{assign.worker});
+      events_.push(OutOfRows{assign.worker});
       return;
     }
     left_ -= rows;

@@ -16,7 +16,7 @@
 
 #include "evener/core/error.h"
 #include "evener/core/random.h"
-#include "evener/run/model.h"
+#include "evener/run/artifacts/model.h"
 
 namespace evener {
 

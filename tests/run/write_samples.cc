@@ -6,8 +6,8 @@
 #include <string>
 
 #include "evener/core/error.h"
-#include "evener/run/checkpoint.h"
-#include "evener/run/sinks.h"
+#include "evener/run/artifacts/checkpoint.h"
+#include "evener/run/report/sinks.h"
 
 namespace {
 

@@ -52,14 +52,14 @@ struct Course {
   Seconds seconds = 0;
 };
 
-struct Wish {
+struct Args {
   int workers = 3;
   bool measures = true;
   bool is_virtual = true;
   bool pauses = false;  // in the middle of each epoch
 };
 
-Course course(const std::string& strategy, const Wish& wish = {}) {
+Course course(const std::string& strategy, const Args& args = {}) {
   const Dataset data = small_data(320);
   EngineSetup setup;
   setup.network.features = data.feature_count;
@@ -68,13 +68,13 @@ Course course(const std::string& strategy, const Wish& wish = {}) {
   setup.training.optimizer = Optimizer::sgd;
   setup.plan.data = &data;
   setup.plan.schedule.learning_rate = 0.3F;
-  setup.plan.measures_distance = wish.measures;
+  setup.plan.measures_distance = args.measures;
   setup.strategy = parse_strategy(strategy);
   setup.batch = 24;
-  if (wish.is_virtual) setup.virtual_time.emplace();
-  for (int i = 0; i < wish.workers; ++i) {
-    if (!wish.is_virtual) setup.devices.push_back(make_device("cpu:1"));
-    if (!wish.is_virtual) continue;
+  if (args.is_virtual) setup.virtual_time.emplace();
+  for (int i = 0; i < args.workers; ++i) {
+    if (!args.is_virtual) setup.devices.push_back(make_device("cpu:1"));
+    if (!args.is_virtual) continue;
     DeviceModel model;
     model.name = "model";
     model.fixed = 1e-3;
@@ -93,7 +93,7 @@ Course course(const std::string& strategy, const Wish& wish = {}) {
   while (position.epoch < 3) {
     const bool first = position.next_row == 0;
     const bool whole = engine.run_epoch(position, [&](const StepReport&) {
-      return !wish.pauses || !first || position.next_row < 160;
+      return !args.pauses || !first || position.next_row < 160;
     });
     course.distances.push_back(engine.distance());
     course.after.push_back(engine.models().distance());
@@ -117,17 +117,17 @@ TEST(Distance, IsPositiveWhereReplicasTrainApartAndMeasuringChangesNoBit) {
   for (const auto& strategy : kWithReplicas) {
     SCOPED_TRACE(strategy);
     for (const bool pauses : {false, true}) {
-      Wish wish;
-      wish.pauses = pauses;
-      const Course measured = course(strategy, wish);
+      Args args;
+      args.pauses = pauses;
+      const Course measured = course(strategy, args);
       ASSERT_EQ(measured.distances.size(), pauses ? 6U : 3U);
       for (const auto& distance : measured.distances) {
         ASSERT_TRUE(distance);
         EXPECT_GT(*distance, 1e-6);
         EXPECT_LT(*distance, 1);
       }
-      wish.measures = false;
-      const Course unmeasured = course(strategy, wish);
+      args.measures = false;
+      const Course unmeasured = course(strategy, args);
       EXPECT_THAT(unmeasured.distances, testing::Each(std::nullopt));
       EXPECT_EQ(measured.parameters, unmeasured.parameters);
       EXPECT_EQ(measured.seconds, unmeasured.seconds);
@@ -145,7 +145,7 @@ TEST(Distance, IsMeasuredBeforeReplicasBecomeTheirMean) {
 }
 
 TEST(Distance, IsZeroWithOneWorkerAndNothingWithoutReplicas) {
-  Wish alone;
+  Args alone;
   alone.workers = 1;
   for (const auto& strategy : kWithReplicas) {
     EXPECT_THAT(course(strategy, alone).distances, testing::Each(std::optional(0.0))) << strategy;
@@ -156,10 +156,10 @@ TEST(Distance, IsZeroWithOneWorkerAndNothingWithoutReplicas) {
 }
 
 TEST(Distance, IsThereOnRealDevicesToo) {
-  Wish wish;
-  wish.is_virtual = false;
+  Args args;
+  args.is_virtual = false;
   for (const char* strategy : {"local-sgd:period=3", "elastic:period=2"}) {
-    for (const auto& distance : course(strategy, wish).distances) {
+    for (const auto& distance : course(strategy, args).distances) {
       ASSERT_TRUE(distance) << strategy;
       EXPECT_GT(*distance, 0) << strategy;
     }

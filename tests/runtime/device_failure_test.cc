@@ -67,7 +67,7 @@ Outcome run(const Dataset& data, const std::string& strategy,
     EXPECT_TRUE(std::isfinite(model[0]));
     engine->models().give(0, std::move(model));
   }
-  outcome.lost = engine->take_losses().size();
+  outcome.lost = engine->take_dropped_workers().size();
   outcome.calls = opencl::fail_from_call(-1);
   return outcome;
 }

@@ -1,5 +1,5 @@
 // What gossiping nodes send and take, with real replicas: whatever of a model travels, and however
-// letters come, the sum of all models is kept.
+// messages come, the sum of all models is kept.
 #include "evener/runtime/peer_replica.h"
 
 #include <algorithm>
@@ -58,13 +58,13 @@ class Replicas {
     (*this)[i].train(task);
   }
   void exchange(int from, int to) {
-    const Parcel offer = (*this)[from].offer();
-    const Parcel reply = (*this)[to].answer(offer);
-    (*this)[from].settle(offer, reply);
+    const ModelUpdate offer = (*this)[from].offer();
+    const ModelUpdate reply = (*this)[to].answer(offer);
+    (*this)[from].complete_exchange(offer, reply);
   }
   const Dataset& data() const { return data_; }
   const std::vector<float>& start() const { return start_; }
-  ParcelMap map() const { return ParcelMap(network_); }
+  ModelUpdateLayout map() const { return ModelUpdateLayout(network_); }
 
  private:
   Dataset data_ = make_data();
@@ -102,12 +102,12 @@ TEST(PeerReplica, AllOrTheChangedRowsOfBothLayersTravel) {
   Replicas some(2, "gossip:rows=changed:eps-rows=0");
   const auto rows = rows_to_learn(some.data(), 2);
   some.train(0, rows, 0.1F);
-  const Parcel offer = some[0].offer();
+  const ModelUpdate offer = some[0].offer();
   EXPECT_EQ(offer.rows, features_of(some.data(), rows));
   EXPECT_LT(offer.rows.size(), kFeatures);
   EXPECT_EQ(offer.labels.size(), kLabels) << "softmax pushes every label";
   EXPECT_EQ(offer.values.size(), some.map().numbers(offer));
-  const Parcel reply = some[1].answer(offer);
+  const ModelUpdate reply = some[1].answer(offer);
   EXPECT_EQ(reply.bytes(), offer.values.size() * sizeof(float)) << "its rows are known";
 }
 
@@ -118,7 +118,7 @@ TEST(PeerReplica, ARowTravelsWhenItHasChangedEnough) {
   int steps = 0;
   for (; steps < 500 && (labels == 0 || features == 0); ++steps) {
     replicas.train(0, rows, 0.005F);
-    const Parcel offer = replicas[0].offer();
+    const ModelUpdate offer = replicas[0].offer();
     if (steps == 0) {
       EXPECT_EQ(offer.rows.size() + offer.labels.size(), 0U);
     }
@@ -163,9 +163,9 @@ TEST(PeerReplica, TheTwoMovesOfAnExchangeAreOppositeToTheBit) {
     replicas.train(0, {1, 2, 3, 4}, 0.3F);
     replicas.train(1, {50, 51}, 0.2F);
     const auto one = replicas.model(0), two = replicas.model(1);
-    const Parcel offer = replicas[0].offer();
-    const Parcel reply = replicas[1].answer(offer);
-    replicas[0].settle(offer, reply);
+    const ModelUpdate offer = replicas[0].offer();
+    const ModelUpdate reply = replicas[1].answer(offer);
+    replicas[0].complete_exchange(offer, reply);
     ASSERT_EQ(offer.values.size(), reply.values.size()) << strategy;
     auto new_one = one, new_two = two;
     std::size_t moved = 0;
@@ -233,7 +233,7 @@ TEST(ReplicaDistance, ByPairsIsThatOfAll) {
 
 TEST(PeerReplica, HalfPrecisionTakesHalfTheBytes) {
   Replicas replicas(2, "gossip:compress=fp16");
-  const Parcel offer = replicas[0].offer();
+  const ModelUpdate offer = replicas[0].offer();
   EXPECT_EQ(offer.bytes(), replicas.map().size() * 2);
   EXPECT_EQ(replicas[1].answer(offer).bytes(), offer.bytes());
 }
@@ -247,7 +247,7 @@ TEST(PeerReplica, WhatIsNotPickedIsPickedLater) {
   std::vector<std::uint32_t> seen;
   float least = INFINITY;
   for (int round = 0; round < 100; ++round) {
-    const Parcel offer = replicas[0].offer();
+    const ModelUpdate offer = replicas[0].offer();
     if (offer.picked.empty()) break;
     // The largest changes go first.
     float most = 0, smallest = INFINITY;
@@ -259,7 +259,7 @@ TEST(PeerReplica, WhatIsNotPickedIsPickedLater) {
     EXPECT_LE(most, least);
     least = smallest;
     seen.insert(seen.end(), offer.picked.begin(), offer.picked.end());
-    replicas[0].settle(offer, replicas[1].answer(offer));
+    replicas[0].complete_exchange(offer, replicas[1].answer(offer));
   }
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end()) << "each once";
@@ -289,7 +289,7 @@ TEST(PeerReplica, WhatItRemembersIsWhatItOwes) {
       replicas->train(0, rows_to_learn(before.data(), 2), 0.1F);
     }
     EXPECT_NEAR(after[0].change(), before[0].change(), 1e-6 * before[0].change()) << strategy;
-    const Parcel offer = before[0].offer(), same = after[0].offer(), anew = after[1].offer();
+    const ModelUpdate offer = before[0].offer(), same = after[0].offer(), anew = after[1].offer();
     EXPECT_EQ(same.rows, offer.rows) << strategy;
     EXPECT_EQ(same.labels, offer.labels) << strategy;
     EXPECT_EQ(same.picked, offer.picked) << strategy;
@@ -316,11 +316,11 @@ TEST(PeerReplica, PushSumGivesAwayTheWholeModel) {
   }
 }
 
-/// Nodes with real replicas that train, and a network that loses, repeats and mixes up letters and
+/// Nodes with real replicas that train, and a network that loses, repeats and mixes up messages and
 /// sometimes cuts one off.
-class Town {
+class LocalNetwork {
  public:
-  Town(int count, const std::string& strategy, std::uint64_t seed)
+  LocalNetwork(int count, const std::string& strategy, std::uint64_t seed)
       : rule_(gossip_rule(parse_strategy(strategy).values)),
         replicas_(count, strategy),
         random_(seed) {
@@ -341,7 +341,7 @@ class Town {
     while (!letters_.empty() && random_.uniform() < 0.7) deliver();
   }
   /// No more offers of their own; reminders until nobody waits.
-  void settle() {
+  void complete_exchange() {
     for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
       for (int j = 0; j < static_cast<int>(nodes_.size()); ++j) node(i).meet(j);
     }
@@ -351,7 +351,7 @@ class Town {
       for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
         rest(i, false);
         if (const auto reminder = node(i).remind()) {
-          send({Letter::Kind::offer, i, reminder->to, reminder->sequence},
+          send({GossipMessage::Kind::offer, i, reminder->to, reminder->sequence},
                offers_[{i, reminder->to}]);
         }
         waits = waits || node(i).waits();
@@ -379,8 +379,8 @@ class Town {
 
  private:
   struct Sent {
-    Letter letter;
-    Parcel parcel;
+    GossipMessage message;
+    ModelUpdate update;
   };
   GossipNode& node(int i) { return nodes_[static_cast<std::size_t>(i)]; }
 
@@ -404,50 +404,51 @@ class Town {
   }
   void rest(int i, bool offers) {
     for (const auto& action : node(i).rest(0, offers)) {
-      std::visit(Cases{[&](const NodeOffers& a) {
-                         Parcel& offer = offers_[{i, a.to}];
-                         if (!a.again) offer = replicas_[i].offer();
-                         send({Letter::Kind::offer, i, a.to, a.sequence}, offer);
-                       },
-                       [&](const NodeAnswers& a) {
-                         Parcel& answer = answers_[{i, a.to}];
-                         if (!a.again) answer = replicas_[i].answer(came_[{a.to, i}]);
-                         send({Letter::Kind::reply, i, a.to, a.sequence}, answer);
-                       },
-                       [&](const NodeDeclines& a) {
-                         send({Letter::Kind::decline, i, a.to, a.sequence}, {});
-                       },
-                       [&](const NodeSettles& a) {
-                         replicas_[i].settle(offers_[{i, a.from}], replies_[{a.from, i}]);
-                         ++exchanges_;
-                       }},
-                 action);
+      std::visit(
+          Cases{[&](const NodeOffers& a) {
+                  ModelUpdate& offer = offers_[{i, a.to}];
+                  if (!a.again) offer = replicas_[i].offer();
+                  send({GossipMessage::Kind::offer, i, a.to, a.sequence}, offer);
+                },
+                [&](const NodeAnswers& a) {
+                  ModelUpdate& answer = answers_[{i, a.to}];
+                  if (!a.again) answer = replicas_[i].answer(came_[{a.to, i}]);
+                  send({GossipMessage::Kind::reply, i, a.to, a.sequence}, answer);
+                },
+                [&](const NodeDeclines& a) {
+                  send({GossipMessage::Kind::decline, i, a.to, a.sequence}, {});
+                },
+                [&](const NodeSettles& a) {
+                  replicas_[i].complete_exchange(offers_[{i, a.from}], replies_[{a.from, i}]);
+                  ++exchanges_;
+                }},
+          action);
     }
   }
-  void send(const Letter& letter, const Parcel& parcel) {
+  void send(const GossipMessage& message, const ModelUpdate& update) {
     constexpr double kLoss = 0.05, kRepeat = 0.1;
-    if (random_.uniform() >= kLoss) letters_.push_back({letter, parcel});
-    if (random_.uniform() < kRepeat) letters_.push_back({letter, parcel});
+    if (random_.uniform() >= kLoss) letters_.push_back({message, update});
+    if (random_.uniform() < kRepeat) letters_.push_back({message, update});
   }
-  /// As a peer takes letters: what it does not wait for is not kept.
+  /// As a peer takes messages: what it does not wait for is not kept.
   void deliver() {
     const auto at = letters_.begin() + static_cast<std::ptrdiff_t>(random_.below(letters_.size()));
     const Sent sent = std::move(*at);
     letters_.erase(at);
-    const Letter& letter = sent.letter;
-    node(letter.to).meet(letter.from);  // who writes is there
-    if (letter.kind == Letter::Kind::offer) {
-      std::uint64_t& last = sequences_[{letter.from, letter.to}];
-      if (letter.sequence < last) return;
-      last = letter.sequence;
-      came_[{letter.from, letter.to}] = sent.parcel;
+    const GossipMessage& message = sent.message;
+    node(message.to).meet(message.from);  // who writes is there
+    if (message.kind == GossipMessage::Kind::offer) {
+      std::uint64_t& last = sequences_[{message.from, message.to}];
+      if (message.sequence < last) return;
+      last = message.sequence;
+      came_[{message.from, message.to}] = sent.update;
     }
-    if (letter.kind == Letter::Kind::reply) {
-      if (!node(letter.to).awaits(letter.from, letter.sequence)) return;
-      replies_[{letter.from, letter.to}] = sent.parcel;
+    if (message.kind == GossipMessage::Kind::reply) {
+      if (!node(message.to).awaits(message.from, message.sequence)) return;
+      replies_[{message.from, message.to}] = sent.update;
     }
-    node(letter.to).receive(letter);
-    if (random_.uniform() < 0.5) rest(letter.to, false);
+    node(message.to).receive(message);
+    if (random_.uniform() < 0.5) rest(message.to, false);
   }
 
   using Pair = std::pair<int, int>;
@@ -455,14 +456,14 @@ class Town {
   Replicas replicas_;
   Random random_;
   std::vector<GossipNode> nodes_;
-  std::map<Pair, Parcel> offers_, came_, answers_, replies_;
+  std::map<Pair, ModelUpdate> offers_, came_, answers_, replies_;
   std::map<Pair, std::uint64_t> sequences_;
   std::vector<Sent> letters_;
   std::vector<double> expected_;
   std::size_t exchanges_ = 0;
 };
 
-TEST(Town, WhateverTravelsTheSumIsKeptOver1000Schedules) {
+TEST(LocalNetwork, WhateverTravelsTheSumIsKeptOver1000Schedules) {
   const std::vector<std::string> strategies{
       "gossip",
       "gossip:overlap=0",
@@ -479,12 +480,12 @@ TEST(Town, WhateverTravelsTheSumIsKeptOver1000Schedules) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     const std::string& strategy = strategies[seed % strategies.size()];
     const int count = 2 + static_cast<int>(seed % 4);
-    Town town(count, strategy, seed);
-    for (int i = 0; i < 60; ++i) town.stir();
-    town.settle();
-    ASSERT_NEAR(town.weight(), count, 1e-9) << strategy << " " << seed;
-    ASSERT_LT(town.error(), 1e-4) << strategy << " " << seed;
-    ASSERT_GT(town.exchanges(), 0U) << strategy << " " << seed;
+    LocalNetwork network(count, strategy, seed);
+    for (int i = 0; i < 60; ++i) network.stir();
+    network.complete_exchange();
+    ASSERT_NEAR(network.weight(), count, 1e-9) << strategy << " " << seed;
+    ASSERT_LT(network.error(), 1e-4) << strategy << " " << seed;
+    ASSERT_GT(network.exchanges(), 0U) << strategy << " " << seed;
   }
 }
 

@@ -72,8 +72,8 @@ class ReplicaModelsTest : public testing::TestWithParam<std::string> {
     give(std::move(views));
   }
 
-  void attract(const Attract& decision) {
-    models_->attract(decision);
+  void elastic_average(const ElasticAverage& decision) {
+    models_->elastic_average(decision);
     std::vector<FloatBuffer> views = take();
     for (std::size_t j = 0; j < size_; ++j) {
       const double z = global_[j];
@@ -145,7 +145,7 @@ TEST_P(ReplicaModelsTest, WeightsThatDoNotAddUpToOneMoveEveryRowFromThenOn) {
 TEST_P(ReplicaModelsTest, AttractsWithMomentum) {
   for (int i = 0; i < 10; ++i) {
     step();
-    attract({0.5, 0.9});
+    elastic_average({0.5, 0.9});
   }
   expect_same();
 }

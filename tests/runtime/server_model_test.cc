@@ -72,8 +72,8 @@ class ServerModelTest : public testing::TestWithParam<std::string> {
     for (std::size_t j = 0; j < global_.size(); ++j) pushes_[index][j] -= global_[j];
   }
 
-  void absorb(const Absorb& decision) {
-    models_->absorb(decision);
+  void apply_pushes(const ApplyPushes& decision) {
+    models_->apply_pushes(decision);
     const double mu = decision.momentum;
     const double part = (1 - std::pow(mu, decision.share)) / (1 - mu);
     for (std::size_t j = 0; j < global_.size(); ++j) {
@@ -109,7 +109,7 @@ class ServerModelTest : public testing::TestWithParam<std::string> {
 TEST_P(ServerModelTest, MeansOfAll) {
   for (int round = 0; round < 5; ++round) {
     for (int worker = 0; worker < kWorkers; ++worker) pull_and_push(worker);
-    absorb({{0, 1, 2}, 1, 1, 0});
+    apply_pushes({{0, 1, 2}, 1, 1, 0});
   }
   expect_same();
 }
@@ -118,15 +118,15 @@ TEST_P(ServerModelTest, LatePushesAndPullsOfWhatChangedMeanwhile) {
   pull_and_push(0);
   pull_and_push(1, 3);
   pull_and_push(2);
-  absorb({{2}, 1.0 / 3, 1, 0});
+  apply_pushes({{2}, 1.0 / 3, 1, 0});
   pull_and_push(2);
-  absorb({{0}, 1.0 / 3, 1, 0});
-  absorb({{2}, 1.0 / 3, 1, 0});
+  apply_pushes({{0}, 1.0 / 3, 1, 0});
+  apply_pushes({{2}, 1.0 / 3, 1, 0});
   pull_and_push(0, 2);
-  absorb({{1}, 1.0 / 3, 0.4, 0});
-  absorb({{0}, 1.0 / 3, 1, 0});
+  apply_pushes({{1}, 1.0 / 3, 0.4, 0});
+  apply_pushes({{0}, 1.0 / 3, 1, 0});
   pull_and_push(1);
-  absorb({{1}, 1, 1, 0});
+  apply_pushes({{1}, 1, 1, 0});
   expect_same();
 }
 
@@ -134,10 +134,10 @@ TEST_P(ServerModelTest, MomentumInPartsOfAStep) {
   for (int round = 0; round < 4; ++round) {
     for (int worker = 0; worker < kWorkers; ++worker) {
       pull_and_push(worker);
-      absorb({{worker}, 1.0 / 3, 1, 0.9});
+      apply_pushes({{worker}, 1.0 / 3, 1, 0.9});
     }
     for (int worker = 0; worker < kWorkers; ++worker) pull_and_push(worker);
-    absorb({{0, 2}, 2.0 / 3, 0.5, 0.9});
+    apply_pushes({{0, 2}, 2.0 / 3, 0.5, 0.9});
     models_->reject(1);
   }
   expect_same();
@@ -147,11 +147,11 @@ TEST_P(ServerModelTest, ARejectedPushLeavesNoTraceAndItsRowsArePulledAnew) {
   pull_and_push(0);
   models_->reject(0);
   pull_and_push(0);
-  absorb({{0}, 1, 1, 0});
+  apply_pushes({{0}, 1, 1, 0});
   pull_and_push(1);
   models_->reject(1);
   pull_and_push(0);
-  absorb({{0}, 1, 1, 0});
+  apply_pushes({{0}, 1, 1, 0});
   expect_same();
 }
 
@@ -170,7 +170,7 @@ TEST_P(ServerModelTest, OnlyWhatChangedTravels) {
   EXPECT_GT(first.in, 8 * first.out);  // the whole model in, a few rows out
   models_->compute(task);
   models_->end(task);
-  models_->absorb({{0}, 1, 1, 0});
+  models_->apply_pushes({{0}, 1, 1, 0});
   models_->begin(task);
   EXPECT_EQ(models_->traffic(task).in, first.out);  // its own rows changed, and no other
   EXPECT_EQ(models_->traffic(task).out, first.out);
@@ -206,7 +206,7 @@ TEST(CompressedPushes, NothingIsLost) {
       if (i % 3 == 1) {
         models->reject(0);
       } else {
-        models->absorb({{0}, 1, 1, 0});
+        models->apply_pushes({{0}, 1, 1, 0});
       }
     }
     const FloatBuffer end = models->take(0);

@@ -412,8 +412,9 @@ TEST(Links, PullsAndPushesQueueAtTheServers) {
   EXPECT_GE(limited.workers[0].bytes, 4 * layout_of(network).size) << "a whole pull";
   EXPECT_NEAR(limited.seconds - without, pass, 1e-9) << "one node waits for nobody";
   setting.servers = 4;
-  const double absorbs = static_cast<double>(2 * 4 * layout_of(network).size) / 1e10;
-  EXPECT_NEAR(trained(data, setting).seconds - without, pass / 4 - absorbs * 3 / 4, 1e-9);
+  const double apply_pushes_calls = static_cast<double>(2 * 4 * layout_of(network).size) / 1e10;
+  EXPECT_NEAR(trained(data, setting).seconds - without, pass / 4 - apply_pushes_calls * 3 / 4,
+              1e-9);
 
   // Four at once: each pull waits for those before it.
   setting.servers = 1;

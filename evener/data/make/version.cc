@@ -11,7 +11,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// A tilde sorts before everything, even the end of a part (0); letters before all other characters.
+// A tilde sorts before everything, even the end of a part (0); messages before all other
+// characters.
 int weight(char c) {
   if (c == '~') return -1;
   if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return c;

@@ -7,7 +7,8 @@
 
 namespace evener {
 
-/// Lower-cased runs of letters and digits (ASCII lower-casing; other scripts' letters as they are).
+/// Lower-cased runs of messages and digits (ASCII lower-casing; other scripts' messages as they
+/// are).
 std::vector<std::string> split_words(std::string_view text);
 
 /// Words that say nothing about what is described.

@@ -1,0 +1,41 @@
+// The commands, one a file: each function adds its own to the command line.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "evener/app/shell/environment.h"
+#include "evener/run/session/data.h"
+
+namespace evener {
+
+/// What commands share, and the exit code they leave.
+struct Shell {
+  Environment environment;
+  int exit_code = 0;
+};
+
+void add_train(CLI::App& app, Shell& shell);
+void add_coordinator(CLI::App& app, Shell& shell);
+void add_worker(CLI::App& app, Shell& shell);
+void add_server(CLI::App& app, Shell& shell);
+void add_status(CLI::App& app, Shell& shell);
+void add_certs(CLI::App& app, Shell& shell);
+void add_test(CLI::App& app, Shell& shell);
+void add_predict(CLI::App& app, Shell& shell);
+void add_devices(CLI::App& app, Shell& shell);
+void add_dataset(CLI::App& app, Shell& shell);
+void add_convert(CLI::App& app, Shell& shell);
+void add_info(CLI::App& app, Shell& shell);
+void add_strategies(CLI::App& app, Shell& shell);
+void add_compare(CLI::App& app, Shell& shell);
+void add_profile(CLI::App& app, Shell& shell);
+void add_simulate(CLI::App& app, Shell& shell);
+void add_options(CLI::App& app, Shell& shell);
+
+/// `evener: warning: ...` and `evener: error: ...` on standard error.
+void print_warning(const std::string& text);
+void print_error(const std::string& text);
+
+}  // namespace evener

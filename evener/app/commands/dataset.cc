@@ -1,0 +1,128 @@
+// evener dataset
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "evener/app/commands/commands.h"
+#include "evener/app/shell/output.h"
+#include "evener/core/counted.h"
+#include "evener/core/error.h"
+#include "evener/core/nearest.h"
+#include "evener/data/make/make.h"
+
+namespace evener {
+
+namespace {
+
+struct DatasetOptions {
+  std::string name;
+  std::string directory;
+  bool force = false;
+  DebianOptions debian;
+  SyntheticOptions synthetic;
+  std::string shape;
+  double test_share = 0.1;
+  std::uint64_t seed = 0;
+};
+
+int all_cores() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+MadeData make(DatasetOptions options) {
+  options.debian.seed = options.synthetic.seed = options.seed;
+  options.debian.test_share = options.synthetic.test_share = options.test_share;
+  options.synthetic.threads = all_cores();
+  if (options.name == "debian-tags") return make_debian_tags(options.debian);
+  if (options.name == "debian-depends") return make_debian_depends(options.debian);
+  if (options.name == "fashion-mnist") {
+    FashionMnistOptions fashion;
+    fashion.threads = all_cores();
+    return make_fashion_mnist(fashion);
+  }
+  return make_synthetic(options.shape.empty()
+                            ? options.synthetic
+                            : synthetic_of_shape(options.shape, options.synthetic));
+}
+
+void run(const DatasetOptions& options) {
+  const std::vector<std::string> names{"debian-tags", "debian-depends", "fashion-mnist",
+                                       "synthetic"};
+  if (std::find(names.begin(), names.end(), options.name) == names.end()) {
+    throw UsageError(fmt::format("unknown data set '{}'{}; valid: {}", options.name,
+                                 did_you_mean(options.name, names), fmt::join(names, ", ")));
+  }
+  const std::string directory =
+      options.directory.empty() ? "data/" + options.name : options.directory;
+  check_target(directory, options.force);
+  const MadeData data = make(options);
+  write_made(data, directory, options.force);
+  print_text(fmt::format(
+      "{}\n{}: {}, {}, {}, {}\n", data.description, directory,
+      counted(data.train.rows(), "training row"), counted(data.test.rows(), "test row"),
+      counted(data.train.feature_count, "feature"), counted(data.train.label_count, "label")));
+}
+
+std::string shape_names() {
+  std::string names;
+  for (const auto& shape : synthetic_shapes()) {
+    names += (names.empty() ? "" : ", ") + std::string(shape.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void add_dataset(CLI::App& app, Shell&) {
+  auto* command = app.add_subcommand("dataset", "make a data set, with nothing to download");
+  command->footer(
+      "Data sets:\n"
+      "  debian-tags      30,000 packages, 600 tags, from the package index of this machine\n"
+      "  debian-depends   57,000 packages: what each is installed with, 41,000 labels\n"
+      "  fashion-mnist    70,000 pictures of clothing (Debian package dataset-fashion-mnist)\n"
+      "  synthetic        any size, with a structure that can be learnt\n\n"
+      "Examples:\n"
+      "  evener dataset debian-tags -o data/tags\n"
+      "  evener dataset synthetic --rows 100000 --labels 20000 -o data/large");
+  auto options = std::make_shared<DatasetOptions>();
+  DatasetOptions& o = *options;
+  const auto number = [&](const char* name, auto& value, const std::string& help,
+                          const char* group) {
+    command->add_option(name, value, help + fmt::format(" ({})", value))
+        ->type_name("N")
+        ->group(group);
+  };
+  command->add_option("NAME", o.name, "which; see below")->required();
+  command->add_option("-o,--output", o.directory, "folder to write (data/NAME)")->type_name("PATH");
+  command->add_flag("--force", o.force, "replace a data set that is there");
+  number("--test-share", o.test_share, "test rows, as a share", "Options");
+  number("--seed", o.seed, "of the split, or of the synthetic data", "Options");
+  const char* debian = "Of debian-*";
+  command->add_option("--index", o.debian.index, "a Packages file (what apt knows)")
+      ->type_name("PATH")
+      ->group(debian);
+  number("--min-feature-packages", o.debian.min_feature_packages,
+         "keep features of at least so many packages; 0: the set's own", debian);
+  number("--min-label-packages", o.debian.min_label_packages,
+         "keep labels of at least so many packages; 0: the set's own", debian);
+  const char* synthetic = "Of synthetic";
+  SyntheticOptions& s = o.synthetic;
+  command->add_option("--shape", o.shape, "sizes of a published set: " + shape_names())
+      ->type_name("NAME")
+      ->group(synthetic);
+  number("--rows", s.rows, "training rows", synthetic);
+  number("--features", s.features, "features", synthetic);
+  number("--labels", s.labels, "labels", synthetic);
+  number("--features-per-row", s.features_per_row, "mean", synthetic);
+  number("--labels-per-row", s.labels_per_row, "mean", synthetic);
+  number("--feature-exponent", s.feature_exponent, "of the Zipf law of features", synthetic);
+  number("--label-exponent", s.label_exponent, "of the Zipf law of labels", synthetic);
+  number("--noise", s.noise, "share of features that say nothing", synthetic);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace evener

@@ -1,0 +1,51 @@
+// evener simulate
+#include <memory>
+
+#include "evener/app/commands/commands.h"
+#include "evener/app/commands/train_result.h"
+#include "evener/app/options/train_options.h"
+#include "evener/run/devices/cluster_file.h"
+#include "evener/run/session/train.h"
+
+namespace evener {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  evener simulate docs/examples/cluster.toml train.txt --test test.txt\n"
+    "  evener simulate cluster.toml data/ --strategy hogbatch --optimizer sgd\n\n"
+    "The training is real, only the time is not: every second that is printed is one\n"
+    "of the devices in the cluster file. `evener profile` measures such a device.";
+
+constexpr const char* kOwnDevices = "a simulation has the devices of its cluster file";
+
+struct Args {
+  std::string cluster;
+  GivenOptions given;
+};
+
+void run(const Args& args, Shell& shell) {
+  RunContext context;
+  context.virtual_time = read_cluster(args.cluster);
+  const TrainOptions options = resolve_options(args.given.texts, args.given.config);
+  context.virtual_time->seed = options.seed;
+  train_and_print(options, context, "evener simulate " + args.cluster + " --resume", shell);
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, Shell& shell) {
+  auto* command = app.add_subcommand("simulate", "train in virtual time, on devices of a file");
+  command->footer(kExamples);
+  auto args = std::make_shared<Args>();
+  command->add_option("CLUSTER", args->cluster, "TOML file of devices")
+      ->required()
+      ->type_name("FILE");
+  add_train_options(
+      *command, args->given,
+      {{"devices", kOwnDevices}, {"emulate", kOwnDevices}, {"memory-limit", kOwnDevices}});
+  command->callback([args, &shell] { run(*args, shell); });
+}
+
+}  // namespace evener

@@ -1,0 +1,104 @@
+// evener status
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "evener/app/commands/commands.h"
+#include "evener/app/options/cluster_options.h"
+#include "evener/app/shell/output.h"
+#include "evener/cluster/parameter_server/worker.h"
+#include "evener/core/counted.h"
+#include "evener/run/options/cluster_options.h"
+#include "evener/run/report/progress_bar.h"
+
+namespace evener {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  evener status\n"
+    "  evener status 127.0.0.1:7071 --json\n"
+    "  evener status node1:7070 --tls certs\n\n"
+    "One line for each worker slot of the run: pushes that it has made, rows of them, share of the "
+    "time "
+    "that it was busy, how many updates of others a push had missed (staleness), and pushes that "
+    "were refused.";
+
+struct Args {
+  ClusterArgs cluster;
+  std::string coordinator = "127.0.0.1:7070";
+  bool json = false;
+};
+
+constexpr int kTableColumns = 79;
+
+std::string node_row(const nlohmann::json& node) {
+  return fmt::format("{:<10}{:<10}{:>9}{:>10}{:>7.0f} %{:>11.1f}{:>10.1f}{:>10}\n",
+                     node.value("name", ""), node.value("state", ""), node.value("pushes", 0),
+                     node.value("rows", 0), 100 * node.value("busy_share", 0.0),
+                     node.value("mean_staleness", 0.0), node.value("bytes", 0.0) / 1e6,
+                     node.value("rejected", 0));
+}
+
+/// The same in words, for a terminal that the table does not fit on.
+std::string node_words(const nlohmann::json& node) {
+  return fmt::format(
+      "{}  {}, {} pushes, {} rows, busy {:.0f} %, staleness {:.1f}, {:.1f} MB, {} refused\n",
+      node.value("name", ""), node.value("state", ""), node.value("pushes", 0),
+      node.value("rows", 0), 100 * node.value("busy_share", 0.0), node.value("mean_staleness", 0.0),
+      node.value("bytes", 0.0) / 1e6, node.value("rejected", 0));
+}
+
+std::string status_text(const nlohmann::json& status, bool narrow) {
+  if (!status.contains("strategy")) {
+    const auto there = status.value("workers_there", std::size_t{0});
+    return fmt::format("training has not begun; {}\n",
+                       there == 0 ? "no worker is there" : counted(there, "worker") + " there");
+  }
+  std::string text = fmt::format(
+      "{}, epoch {} of {} ({:.0f} %), loss {:.4f}, {:.0f} rows/s\n", status.value("strategy", ""),
+      status.value("epoch", 0), status.value("epochs", 0), 100 * status.value("epoch_share", 0.0),
+      status.value("loss", 0.0), status.value("samples_per_second", 0.0));
+  if (status.contains("servers")) {
+    text += fmt::format("{} of {} there\n", status.value("servers_there", 0),
+                        counted(status.value("servers", std::size_t{0}), "server"));
+  }
+  const bool nobody = status.value("workers_there", 1) == 0;
+  if (nobody) text += "no worker is there now; what follows is how it was\n";
+  if (!narrow) {
+    text += fmt::format("{:<10}{:<10}{:>9}{:>10}{:>9}{:>11}{:>10}{:>10}\n", "node", "state",
+                        "pushes", "rows", "busy", "staleness", "MB", "refused");
+  }
+  for (const auto& node : status.value("nodes", nlohmann::json::array())) {
+    text += narrow ? node_words(node) : node_row(node);
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, Shell& shell) {
+  auto* command = app.add_subcommand("status", "how a cluster's run stands");
+  command->footer(kExamples);
+  auto args = std::make_shared<Args>();
+  command->add_option("COORDINATOR", args->coordinator, "where it listens [127.0.0.1:7070]")
+      ->type_name("HOST:PORT");
+  command->add_flag("--json", args->json, "for programs");
+  add_security(*command, args->cluster);
+  command->callback([args, &shell] {
+    check_address("COORDINATOR", args->coordinator);
+    const std::string& token = args->cluster.token;
+    const auto transport = make_grpc_transport(read_tls(args->cluster.tls, "worker"));
+    const std::string text =
+        ask_status(*transport, args->coordinator, token.empty() ? shell.environment.token : token);
+    if (args->json) return print(text + "\n");
+    const Display display = display_of(STDOUT_FILENO, shell.environment.display);
+    print_text(status_text(nlohmann::json::parse(text),
+                           display.terminal && display.width < kTableColumns));
+  });
+}
+
+}  // namespace evener

@@ -1,0 +1,208 @@
+#include "evener/app/commands/train_mpi.h"
+
+#include <algorithm>
+#include <csignal>
+#include <limits>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "evener/app/commands/train_result.h"
+#include "evener/app/shell/output.h"
+#include "evener/app/shell/signals.h"
+#include "evener/cluster/parameter_server/worker.h"
+#include "evener/cluster/transport/mpi/load.h"
+#include "evener/core/error.h"
+#include "evener/core/nearest.h"
+#include "evener/device/cpu/cpu_device.h"
+#include "evener/run/session/cluster_job.h"
+
+namespace evener {
+
+namespace {
+
+constexpr Seconds kForever = std::numeric_limits<Seconds>::infinity();
+
+/// One rank of the run.
+class Rank {
+ public:
+  Rank(std::shared_ptr<mpi::World> world, TrainOptions options, std::string device_strategy,
+       Shell& shell)
+      : world_(std::move(world)),
+        options_(std::move(options)),
+        device_strategy_(std::move(device_strategy)),
+        shell_(shell) {
+    if (!options_.emulate.empty()) throw UsageError("--emulate: not with --transport mpi");
+    if (options_.devices == "auto") options_.devices = own_share_of_cores();
+    constexpr std::string_view kMark = "{rank}";
+    const std::size_t at = options_.output.find(kMark);
+    names_itself_ = at != std::string::npos;
+    if (names_itself_) {
+      options_.output.replace(at, kMark.size(), std::to_string(world_->rank()));
+    }
+  }
+
+  void run() {
+    const bool gossips = options_.strategy == "auto" ||
+                         parse_strategy(options_.strategy).strategy->sharing == Sharing::peers;
+    if (gossips) return train_as_peer();
+    strategy_for_nodes(options_);  // or it is refused
+    if (world_->rank() == 0) return coordinate();
+    work();
+  }
+
+ private:
+  bool is_first() const { return world_->rank() == 0; }
+
+  /// What nobody else on this machine uses, unless the launcher or OMP_NUM_THREADS have said it.
+  std::string own_share_of_cores() const {
+    if (shell_.environment.automatic_device != "cpu") return shell_.environment.automatic_device;
+    const auto all = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    const int share = std::max(1, all / world_->neighbours());
+    return fmt::format("cpu:{}", std::min(share, cpu::available_cores()));
+  }
+
+  /// A lost rank is to the run what a signal is: it ends with a checkpoint.
+  std::function<int()> interrupted() const {
+    return [world = world_] {
+      const int signal = caught_signal();
+      return signal != 0 || world->lost().empty() ? signal : SIGTERM;
+    };
+  }
+  bool is_broken() const { return caught_signal() == 0 && !world_->lost().empty(); }
+
+  RunContext with_context(RunContext context) const {
+    context = surrounded(std::move(context), options_, shell_);
+    context.interrupted = interrupted();
+    if (!is_first()) {
+      context.reporter.stream = nullptr;
+      context.training_begins = [] { catch_signals(""); };
+      end_on_signals("");
+    }
+    return context;
+  }
+
+  void train_as_peer() {
+    GossipPeerOptions peers;
+    peers.self = world_->rank();
+    for (int i = 0; i < world_->size(); ++i) peers.addresses.push_back(std::to_string(i));
+    peers.transport = world_;
+    peers.patience = peers.silence = kForever;  // MPI notices who is lost
+    RunContext context;
+    context.peers = std::move(peers);
+    context.device_strategy = device_strategy_;
+    context.keeps_run = is_first() || (names_itself_ && options_.resume.empty());
+    finish(train(options_, with_context(std::move(context))));
+  }
+
+  void coordinate() {
+    CoordinatorOptions nodes;
+    nodes.listen = "";
+    nodes.transport = world_;
+    nodes.least = nodes.most = world_->size() - 1;
+    nodes.patience = kForever;
+    nodes.interrupted = interrupted();
+    RunContext context = with_context({});
+    context.nodes = make_coordinator(nodes);
+    TrainResult result;
+    try {
+      result = train(options_, context);
+    } catch (const std::exception& problem) {
+      context.nodes.reset();  // tells them that it is over
+      if (is_broken()) throw Error(fmt::format("{}; {}", world_->lost(), problem.what()));
+      throw;
+    }
+    context.nodes.reset();
+    finish(result);
+  }
+
+  void work() {
+    WorkerOptions worker;
+    worker.coordinator = "0";
+    worker.transport = world_;
+    worker.name = fmt::format("rank {}", world_->rank());
+    worker.rank = world_->rank() - 1;
+    worker.patience = kForever;
+    // Signals of the launcher's and the loss of a rank are seen by all: rank 0 ends the run then,
+    // with what is under way.
+    worker.interrupted = [world = world_] { return world->has_lost(0) ? SIGTERM : 0; };
+    NodeContext context;
+    context.devices = options_.devices;
+    context.strategy = device_strategy_;
+    context.strategy_option = "--device-strategy";
+    context.memory_limit = options_.memory_limit;
+    context.cache_directory = shell_.environment.cache_directory;
+    context.opening.cache_directory = shell_.environment.cache_directory;
+    check_devices(context);
+    catch_signals("");
+    shell_.exit_code = run_worker(worker, [&](const Job& job, int place) {
+      return make_node_work(job, place, context, [](const std::string&) {});
+    });
+    if (is_broken()) throw Error(world_->lost());
+  }
+
+  void finish(const TrainResult& result) {
+    const std::string again =
+        fmt::format("mpirun -n {} evener train --transport mpi --resume", world_->size());
+    if (is_broken() && result.ended == "signal") {
+      if (!is_first()) throw Error(world_->lost());
+      throw Error(fmt::format("{}; go on with: {} {}", world_->lost(), again, result.directory));
+    }
+    if (is_first()) return print_result(result, options_, again, shell_);
+    if (result.signal != 0) shell_.exit_code = 128 + result.signal;
+  }
+
+  std::shared_ptr<mpi::World> world_;
+  TrainOptions options_;
+  std::string device_strategy_;  // of several devices of a rank
+  Shell& shell_;
+  bool names_itself_ = false;  // -o has a mark for the rank: each has a run directory
+};
+
+}  // namespace
+
+std::string mpi_family_of(const std::string& transport, const Environment& environment) {
+  std::vector<std::string> names{"grpc", "mpi"};
+  for (const auto& family : mpi::kFamilies) {
+    names.push_back("mpi:" + family);
+    if (transport == names.back()) return family;
+  }
+  if (transport == "grpc") return "";
+  if (transport != "mpi") {
+    throw UsageError(fmt::format("--transport {}: there are {}{}", transport,
+                                 fmt::join(names, ", "), did_you_mean(transport, names)));
+  }
+  if (environment.mpi.empty()) {
+    throw UsageError(
+        "--transport mpi: no launcher of MPI has started this: give `mpirun -n 4 evener train ...` "
+        "or `srun --mpi=pmix evener train ...`");
+  }
+  return environment.mpi;
+}
+
+void train_by_mpi(const std::string& family, const std::function<TrainOptions()>& options,
+                  const std::string& device_strategy, Shell& shell) {
+  const auto world = mpi::start_world(family);
+  if (world->size() < 2) {
+    world->leave();
+    throw UsageError(fmt::format(
+        "--transport mpi: {} says that this is the only rank: start several with `mpirun -n 4 "
+        "evener train ...` of that library (or name the other with mpi:openmpi, mpi:mpich)",
+        world->library()));
+  }
+  try {
+    Rank(world, options(), device_strategy, shell).run();
+    flush_output();
+    if (shell.exit_code == 0) return world->leave();
+    world->fail(fmt::format("it was ended (exit code {})", shell.exit_code));
+  } catch (const std::exception& problem) {
+    // Before the others hear of it: a launcher may end all ranks when one has ended.
+    const bool is_first = world->rank() == 0;
+    if (is_first) print_error(problem.what());
+    const bool first_speaks = world->fail(problem.what());
+    if (!is_first && !first_speaks) throw;
+    shell.exit_code = dynamic_cast<const UsageError*>(&problem) != nullptr ? 2 : 1;
+  }
+}
+
+}  // namespace evener

@@ -1,0 +1,21 @@
+// evener train --transport mpi
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "evener/app/commands/commands.h"
+#include "evener/run/options/options.h"
+
+namespace evener {
+
+/// Of which family's library --transport speaks; empty: of none. UsageError where it is not known,
+/// or where nobody says which.
+std::string mpi_family_of(const std::string& transport, const Environment& environment);
+
+/// As one of the ranks that the launcher has started. What is wrong with the options is said by
+/// one of them.
+void train_by_mpi(const std::string& family, const std::function<TrainOptions()>& options,
+                  const std::string& device_strategy, Shell& shell);
+
+}  // namespace evener

@@ -1,0 +1,172 @@
+#include "evener/app/commands/train_result.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "evener/app/shell/output.h"
+#include "evener/app/shell/signals.h"
+#include "evener/core/counted.h"
+#include "evener/run/session/evaluate.h"
+
+namespace evener {
+
+namespace {
+
+nlohmann::ordered_json result_json(const TrainResult& result) {
+  const Progress& progress = result.progress;
+  nlohmann::ordered_json json{
+      {"run", result.directory},         {"ended", result.ended},
+      {"epochs", progress.epoch},        {"steps", progress.step},
+      {"seconds", progress.seconds},     {"samples_per_second", result.samples_per_second},
+      {"train_loss", result.train_loss}, {"metrics", result.metrics}};
+  if (!result.metrics.empty()) {
+    json["metrics_epoch"] = result.metrics_epoch;
+    json["metrics_are_final"] = result.metrics_are_final;
+  }
+  if (result.was_complete) json["was_complete"] = true;
+  json["strategy"] = result.strategy;
+  json["virtual_time"] = result.virtual_time;
+  if (result.replica_distance) json["replica_distance"] = *result.replica_distance;
+  for (const auto& worker : result.workers) {
+    json["devices"].push_back({{"name", worker.name},
+                               {"updates", worker.updates},
+                               {"rows", worker.rows},
+                               {"last_batch", worker.batch},
+                               {"compute_share", worker.compute},
+                               {"transfer_share", worker.transfer},
+                               {"mean_staleness", worker.staleness},
+                               {"bytes", worker.bytes},
+                               {"rejected", worker.rejected},
+                               {"exchanges", worker.exchanges},
+                               {"lost", worker.lost},
+                               {"staleness_counts", worker.staleness_counts}});
+  }
+  json["staleness_bounds"] = kStalenessBounds;  // of the counts; the last count has none
+  json["notes"] = result.notes;
+  if (progress.best_epoch > 0) {
+    json["best"] = {{"metric", result.best_by},
+                    {"value", progress.best_metric},
+                    {"epoch", progress.best_epoch}};
+  }
+  return json;
+}
+
+std::string how_it_ended(const TrainResult& result) {
+  if (result.ended == "signal") return "interrupted";
+  return result.ended == "early stop" ? "stopped early" : "finished";
+}
+
+std::string worker_table(const TrainResult& result) {
+  std::string text = fmt::format("{:<10}{}\n", "strategy", result.strategy);
+  std::size_t nobodys = 0;
+  for (std::size_t i = 0; i < result.workers.size(); ++i) {
+    const WorkerResult& worker = result.workers[i];
+    if (!worker.came) {
+      ++nobodys;
+      continue;
+    }
+    text +=
+        fmt::format("{:<10}{} {}: {}, {}, last batch {}", "device", i, worker.name,
+                    counted(worker.updates, "update"), counted(worker.rows, "row"), worker.batch);
+    const double busy = worker.compute + worker.transfer;
+    // How busy other peers are only they know.
+    if (busy > 0 || worker.updates == 0) text += fmt::format(", busy {:.0f} %", 100 * busy);
+    if (worker.transfer > 0.005) text += fmt::format(" (copying {:.0f} %)", 100 * worker.transfer);
+    if (worker.staleness > 0) text += fmt::format(", staleness {:.1f}", worker.staleness);
+    if (worker.bytes > 0) {
+      text += fmt::format(", {:.1f} MB moved", static_cast<double>(worker.bytes) / 1e6);
+    }
+    if (worker.rejected > 0) {
+      text += fmt::format(
+          ", {} {}", worker.rejected,
+          result.strategy.find("gossip") != std::string::npos ? "offers declined" : "refused");
+    }
+    if (worker.lost) text += ", lost";
+    text += "\n";
+  }
+  if (nobodys > 0)
+    text += fmt::format("{:<10}{} that nobody came to\n", "", counted(nobodys, "place"));
+  return text;
+}
+
+/// Of a run that was resumed although there was nothing left to do.
+std::string complete_text(const TrainResult& result, const TrainOptions& options,
+                          const std::string& resume_with) {
+  const std::uint64_t epochs = result.progress.epoch;
+  const bool early = result.ended == "early stop";
+  const std::string count = counted(epochs, "epoch");
+  const std::string done = early         ? "it stopped early, after " + count
+                           : epochs == 1 ? "its one epoch is done"
+                                         : "all " + count + " are done";
+  const std::string more = early ? fmt::format("--patience {}", 2 * options.patience)
+                                 : fmt::format("--epochs {}", 2 * epochs);
+  return fmt::format(
+      "{:<10}{}\n{:<10}already complete: {}; nothing was changed\n{:<10}to go on: {} {} {}\n",
+      "run", result.directory, "", done, "", resume_with, result.directory, more);
+}
+
+std::string result_text(const TrainResult& result) {
+  const Progress& progress = result.progress;
+  const std::string time = result.virtual_time
+                               ? fmt::format("{:.2f} s of virtual time", progress.seconds)
+                               : format_duration(progress.seconds);
+  std::string text = fmt::format("{:<10}{}\n{:<10}{} after {}, {}, {}\n", "run", result.directory,
+                                 "", how_it_ended(result), counted(progress.epoch, "epoch"),
+                                 counted(progress.step, "step"), time);
+  if (result.samples_per_second > 0) {
+    text += fmt::format("{:<10}{:.0f} rows/s{}\n", "speed", result.samples_per_second,
+                        result.virtual_time ? " in virtual time" : "");
+  }
+  if (progress.best_epoch > 0) {
+    text += fmt::format("{:<10}{} {} after epoch {}\n", "best", metric_title(result.best_by),
+                        metric_text(result.best_by, progress.best_metric), progress.best_epoch);
+  }
+  if (result.workers.size() > 1) text += worker_table(result);
+  if (result.replica_distance) {
+    text += fmt::format("{:<10}{:.2g} % of the model apart\n", "replicas",
+                        100 * *result.replica_distance);
+  }
+  if (!result.metrics.empty()) {
+    text += result.metrics_are_final
+                ? "final model:\n"
+                : fmt::format("last evaluation (epoch {}):\n", result.metrics_epoch);
+  }
+  return text + metrics_table(result.metrics);
+}
+
+}  // namespace
+
+RunContext surrounded(RunContext context, const TrainOptions& options, const Shell& shell) {
+  const Environment& environment = shell.environment;
+  end_on_signals("evener: interrupted before training began; start again with the same command\n");
+  context.cache_directory = environment.cache_directory;
+  context.devices.automatic = [cpu = environment.automatic_device] { return find_devices(cpu); };
+  context.devices.cache_directory = environment.cache_directory;
+  context.reporter = {stderr, !options.quiet, environment.display};
+  context.training_begins = [] {
+    catch_signals("evener: stopping after a checkpoint; once more ends at once, without one\n");
+  };
+  context.interrupted = caught_signal;
+  return context;
+}
+
+void print_result(const TrainResult& result, const TrainOptions& options,
+                  const std::string& resume_with, Shell& shell) {
+  if (result.signal != 0) {
+    // Not wrapped: a command with line breaks in it cannot be copied.
+    std::fprintf(stderr, "evener: interrupted; go on with: %s %s\n", resume_with.c_str(),
+                 result.directory.c_str());
+    shell.exit_code = 128 + result.signal;
+  }
+  if (options.json) return print(result_json(result).dump() + "\n");
+  print_text(result.was_complete ? complete_text(result, options, resume_with)
+                                 : result_text(result));
+}
+
+void train_and_print(const TrainOptions& options, RunContext context,
+                     const std::string& resume_with, Shell& shell) {
+  context = surrounded(std::move(context), options, shell);
+  print_result(train(options, context), options, resume_with, shell);
+}
+
+}  // namespace evener

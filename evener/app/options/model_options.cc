@@ -1,0 +1,57 @@
+#include "evener/app/options/model_options.h"
+
+#include "evener/app/commands/commands.h"
+#include "evener/run/artifacts/model_path.h"
+#include "evener/run/devices/devices.h"
+#include "evener/run/options/options.h"
+#include "evener/run/session/data.h"
+
+namespace evener {
+
+void add_model_options(CLI::App& command, ModelOptions& options) {
+  command
+      .add_option("RUN", options.model,
+                  "run directory (its best model, else its last) or model file")
+      ->required();
+  command.add_option("DATA", options.data, "data file, or a folder with test.*")->required();
+  command
+      .add_option_function<std::string>(
+          "--format",
+          [&options](const std::string& text) {
+            TrainOptions checked;
+            find_train_option("format").set(checked, text);
+            options.format = checked.format;
+          },
+          "format of the data: " + find_train_option("format").range + " (auto)")
+      ->type_name("WORD");
+  command
+      .add_option("--devices", options.device,
+                  "one device: cpu, cpu:T for T threads, opencl:P.D, opencl:P.D.S, cuda:N (see "
+                  "evener devices), or auto, which is the processor (auto)")
+      ->type_name("WORD");
+  command
+      .add_option("--memory-limit", options.memory_limit,
+                  "of an accelerator's own memory, at most this much [MB]")
+      ->type_name("N");
+  command.add_flag("--no-cache", options.no_cache, "do not keep a binary copy of the data");
+  command.add_flag("--json", options.json, "print JSON");
+}
+
+LoadedModel load_for(const ModelOptions& options, const Environment& environment) {
+  LoadedModel loaded;
+  loaded.model = load_model(model_path_of(options.model));
+  ModelDataOptions data;
+  data.format = options.format;
+  if (!options.no_cache) data.cache_directory = environment.cache_directory;
+  loaded.data = open_data_for(loaded.model, options.data, data, print_warning);
+  DeviceContext context;
+  context.cache_directory = environment.cache_directory;
+  loaded.device = open_one_device(
+      "--devices", options.device == "auto" ? environment.automatic_device : options.device,
+      options.memory_limit, context);
+  loaded.replica = loaded.device->make_replica(loaded.model.network, Training{});
+  loaded.replica->load(0, loaded.model.parameters.span());
+  return loaded;
+}
+
+}  // namespace evener

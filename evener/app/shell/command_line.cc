@@ -1,0 +1,172 @@
+#include "evener/app/shell/command_line.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "evener/app/commands/commands.h"
+#include "evener/app/shell/help.h"
+#include "evener/app/shell/output.h"
+#include "evener/app/shell/version.h"
+#include "evener/core/error.h"
+#include "evener/core/nearest.h"
+
+namespace evener {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  evener dataset debian-tags -o data/debian-tags\n"
+    "  evener train data/debian-tags -o runs/tags\n"
+    "  evener test runs/tags data/debian-tags\n"
+    "  evener predict runs/tags data/debian-tags -k 3 | head\n"
+    "\n"
+    "`evener COMMAND --help` says more about each.";
+
+/// `--learning_rate` is `--learning-rate`; values and what follows `--` stay as they are.
+std::string with_dashes(std::string argument) {
+  if (argument.rfind("--", 0) != 0) return argument;
+  const auto end =
+      argument.begin() + static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size()));
+  std::replace(argument.begin(), end, '_', '-');
+  return argument;
+}
+
+std::vector<std::string> arguments_of(int argc, const char* const* argv) {
+  std::vector<std::string> arguments;
+  bool options = true;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--") options = false;
+    arguments.push_back(options ? with_dashes(argument) : argument);
+  }
+  return arguments;
+}
+
+std::vector<std::string> long_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const auto* option : command.get_options()) {
+    for (const auto& name : option->get_lnames()) names.push_back(name);
+  }
+  return names;
+}
+
+/// Before anything is parsed, so that a misspelt option is named rather than its value.
+void check_names(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App* command = &app;
+  for (const auto& argument : arguments) {
+    if (argument == "--") return;
+    if (argument.rfind("--", 0) == 0) {
+      const std::string name = argument.substr(2, argument.find('=') - 2);
+      const auto names = long_names(*command);
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        throw UsageError("unknown option '--" + name + "'" + did_you_mean(name, names, "--"));
+      }
+    } else if (command == &app && argument[0] != '-') {
+      std::vector<std::string> names;
+      for (const auto* known : app.get_subcommands({})) {
+        names.push_back(known->get_name());
+        if (known->get_name() == argument) command = known;
+      }
+      if (command == &app) {
+        throw UsageError("unknown command '" + argument + "'" + did_you_mean(argument, names));
+      }
+    }
+  }
+}
+
+std::string see_help(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return "; see evener " + (chosen.empty() ? "" : chosen.front()->get_name() + " ") + "--help";
+}
+
+void parse(CLI::App& app, std::vector<std::string> arguments) {
+  if (arguments.empty()) {
+    print(app.help());
+    return;
+  }
+  check_names(app, arguments);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    print(chosen.empty() ? app.help() : chosen.front()->help());
+  } catch (const CLI::CallForVersion&) {
+    print(std::string("evener ") + kVersion + "\n");
+  } catch (const CLI::ExtrasError&) {
+    throw UsageError("unexpected argument '" + app.remaining(true).front() + "'" + see_help(app));
+  } catch (const CLI::ArgumentMismatch& problem) {
+    const std::string what = problem.what();
+    throw UsageError(what.substr(0, what.find(':')) + ": a value is missing" + see_help(app));
+  } catch (const CLI::ParseError& problem) {
+    throw UsageError(problem.what() + see_help(app));
+  }
+}
+
+int report(const std::string& what, int exit_code) {
+  print_error(what);
+  return exit_code;
+}
+
+/// Lines beyond 80 columns read badly, however wide the terminal is.
+std::size_t help_width() {
+  return static_cast<std::size_t>(std::min(80, display_of(fileno(stdout)).width));
+}
+
+int run(const std::vector<std::string>& arguments) {
+  Shell shell{read_environment()};
+  CLI::App app("Trains one network on unequal hardware: sparse input, very many labels.", "evener");
+  auto formatter = std::make_shared<HelpFormatter>(help_width());
+  formatter->label("Positionals", "Arguments");
+  app.formatter(formatter);
+  app.set_version_flag("--version", kVersion, "print the version");
+  app.set_help_flag("-h,--help", "print this help");
+  app.option_defaults()->take_last();
+  for (const auto add : {add_train, add_test, add_predict, add_devices, add_strategies, add_compare,
+                         add_profile, add_simulate, add_coordinator, add_worker, add_server,
+                         add_status, add_certs, add_dataset, add_convert, add_info, add_options}) {
+    add(app, shell);
+  }
+  app.footer(kExamples);  // now: commands inherit what is there when they are added
+  for (auto* command : app.get_subcommands({})) {
+    if (!command->get_group().empty()) command->group("Commands");
+  }
+  try {
+    parse(app, arguments);
+    flush_output();
+  } catch (const OutputClosed&) {
+    // What there was to do is done; only nobody reads it.
+  }
+  return shell.exit_code;
+}
+
+}  // namespace
+
+void print_error(const std::string& text) {
+  tell("evener: error: " + text);
+}
+
+void print_warning(const std::string& text) {
+  tell("evener: warning: " + text);
+}
+
+int run_command_line(int argc, const char* const* argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen where it is written to
+  try {
+    return run(arguments_of(argc, argv));
+  } catch (const UsageError& problem) {
+    return report(problem.what(), 2);
+  } catch (const std::bad_alloc&) {
+    return report("not enough memory", 1);
+  } catch (const std::exception& problem) {
+    return report(problem.what(), 1);
+  }
+}
+
+}  // namespace evener

@@ -1,0 +1,35 @@
+// The one place that reads the environment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evener/run/report/progress_bar.h"
+
+namespace evener {
+
+struct Environment {
+  /// EVENER_CACHE_DIR, else evener in XDG_CACHE_HOME, else in HOME/.cache; empty: nowhere.
+  std::string cache_directory;
+  /// What `--devices auto` is: the CPU, with OMP_NUM_THREADS threads where that is set.
+  std::string automatic_device = "cpu";
+  DisplayOptions display;  // NO_COLOR, TERM
+  std::string token;       // EVENER_TOKEN, that coordinator and workers share
+  /// Where a launcher put this process: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, else
+  /// OMPI_COMM_WORLD_RANK/SIZE, PMI_RANK/SIZE, SLURM_PROCID/NTASKS.
+  struct Placement {
+    int rank = -1;       // -1: not said
+    int processes = 0;   // 0: not said
+    std::string master;  // HOST:PORT; empty: not said
+  } placement;
+  /// Of whose MPI the launcher was that started this process (mpi/load.h): openmpi where there are
+  /// OMPI_COMM_WORLD_SIZE or PMIX_RANK, mpich with PMI_SIZE; empty: nobody's.
+  std::string mpi;
+};
+
+Environment read_environment();
+
+/// This process's variables ("NAME=value") with one more, for a process that it starts.
+std::vector<std::string> environment_with(const std::string& name, const std::string& value);
+
+}  // namespace evener

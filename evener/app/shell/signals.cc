@@ -1,0 +1,86 @@
+#include "evener/app/shell/signals.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <string>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "evener/run/report/progress_bar.h"
+
+namespace evener {
+
+namespace {
+
+std::atomic<int> g_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
+
+const char* g_answer = "";
+bool g_terminal = false;
+
+// Only what may be called in a signal handler, from here to `on_signal`.
+void write_line(const char* text) {
+  if (*text == '\0') return;
+  // A terminal has echoed ^C in the middle of the progress line.
+  [[maybe_unused]] ssize_t written = g_terminal ? write(STDERR_FILENO, "\n", 1) : 0;
+  written = write(STDERR_FILENO, text, std::strlen(text));
+}
+
+/// Writing would keep a user waiting whose terminal or pipe takes no more.
+bool takes_more() {
+  pollfd error{STDERR_FILENO, POLLOUT, 0};
+  return poll(&error, 1, 0) == 1 && (error.revents & POLLOUT) != 0;
+}
+
+void end(int signal, const char* text) {
+  if (takes_more()) write_line(text);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // takes effect when the handler returns
+}
+
+extern "C" void on_signal(int signal) {
+  const int before = errno;
+  if (g_signal.exchange(signal) == 0) {
+    write_line(g_answer);
+  } else {
+    end(signal, "evener: ended at once, without a checkpoint\n");
+  }
+  errno = before;
+}
+
+extern "C" void on_early_signal(int signal) {
+  end(signal, g_answer);
+}
+
+void handle(const char* answer, void (*handler)(int)) {
+  // Kept: the handler of the answer before may be running.
+  static std::deque<std::string> answers;
+  g_answer = answers.emplace_back(fitted(answer, STDERR_FILENO)).c_str();
+  g_terminal = isatty(STDERR_FILENO) == 1;
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace
+
+void catch_signals(const char* answer) {
+  handle(answer, on_signal);
+}
+
+void end_on_signals(const char* answer) {
+  handle(answer, on_early_signal);
+}
+
+int caught_signal() {
+  return g_signal.load();
+}
+
+}  // namespace evener

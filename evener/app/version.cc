@@ -1,7 +1,0 @@
-#include "evener/app/version.h"
-
-namespace evener {
-
-const char* const kVersion = EVENER_VERSION;
-
-}  // namespace evener

@@ -1,0 +1,82 @@
+#include "evener/cluster/gossip/join_request.h"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "evener/cluster/gossip/peer_event.h"
+#include "evener/cluster/membership/reconnect.h"
+#include "evener/cluster/transport/inbox.h"
+#include "evener/cluster/wire/wire.h"
+
+namespace evener {
+
+namespace {
+
+// By then it is known of each whether it is there, also of one that has just died.
+constexpr Seconds kSoon = 2;
+
+struct Asked {
+  std::shared_ptr<Channel> channel;  // null: to be asked, or once more
+  Seconds retry_at = 0;
+};
+
+Message enquiry_of(const GossipPeerOptions& options) {
+  wire::Head head;
+  wire::JoinRequest& join_request = *head.mutable_join_request();
+  join_request.set_protocol(kProtocol);
+  join_request.set_token(options.token);
+  join_request.set_rank(static_cast<std::uint32_t>(options.self));
+  join_request.set_peers(static_cast<std::uint32_t>(options.addresses.size()));
+  join_request.set_list(checksum_of(options.addresses));
+  return message_of(head);
+}
+
+}  // namespace
+
+Job ask_peers(const GossipPeerOptions& options) {
+  ChannelEvents queue;
+  std::vector<Asked> asked(
+      options.addresses.size());  // its own place too: who answers there has it
+  std::string why = "nobody has answered yet";
+  bool told = false;
+  for (const Stopwatch clock; clock.elapsed() < options.patience;) {
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (asked[i].channel || clock.elapsed() < asked[i].retry_at) continue;
+      asked[i].retry_at = clock.elapsed() + kPause;
+      asked[i].channel = options.transport->connect(
+          options.addresses[i], std::make_shared<Inbox>(queue, static_cast<int>(i)));
+      asked[i].channel->send(enquiry_of(options));
+    }
+    const auto event = queue.get_within(kLook);
+    if (!event) continue;
+    if (const std::string* end = event->end()) {
+      asked[static_cast<std::size_t>(event->from)].channel.reset();
+      if (event->from == options.self) continue;
+      why = fmt::format("peer {}: {}", event->from, with_hint(*end));
+      if (clock.elapsed() > kSoon && !std::exchange(told, true)) {
+        options.say(why + "; asking all of --peers again and again");
+      }
+      continue;
+    }
+    const wire::Head head = head_of(event->message());
+    if (head.has_refusal() && head.refusal().later() && clock.elapsed() < kSoon) {
+      Asked& once_more = asked[static_cast<std::size_t>(event->from)];
+      why = fmt::format("peer {}: {}", event->from, head.refusal().why());
+      once_more.channel.reset();
+      once_more.retry_at = clock.elapsed() + kPause;
+      continue;
+    }
+    if (head.has_refusal()) {
+      throw Error(fmt::format("peer {} refuses this one: {}", event->from, head.refusal().why()));
+    }
+    if (head.has_welcome()) return job_of(head.welcome());
+  }
+  throw Error(fmt::format(
+      "no peer has answered for {:g} s, and this one names no data or recipe of its own: start the "
+      "first ones with `evener train DATA --peers ...`, or wait longer with --wait-seconds ({})",
+      options.patience, why));
+}
+
+}  // namespace evener

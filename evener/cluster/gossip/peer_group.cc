@@ -1,0 +1,254 @@
+#include "evener/cluster/gossip/peer_group.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace evener {
+
+PeerGroup::PeerGroup(const GossipPeerOptions& options, const GossipWork& work,
+                     const ModelUpdateLayout& map, std::vector<std::uint64_t>& steps,
+                     Callbacks callbacks)
+    : options_(options),
+      work_(work),
+      steps_(steps),
+      callbacks_(std::move(callbacks)),
+      others_(options.addresses.size()),
+      incarnation_(std::random_device{}()) {
+  const std::string& own = options.addresses.at(static_cast<std::size_t>(options.self));
+  listener_ = options.transport->listen(options.listen.empty() ? own : options.listen,
+                                        [this, &map](std::shared_ptr<Channel> channel) {
+                                          return std::make_shared<PeerConnection>(
+                                              std::move(channel), events_, map,
+                                              [this](const wire::PeerHello& peer_hello) {
+                                                return why_refused(peer_hello, options_, work_);
+                                              });
+                                        });
+}
+
+PeerGroup::~PeerGroup() {
+  for (auto& other : others_) other.channel.reset();
+  listener_.reset();
+}
+
+int PeerGroup::greeted() const {
+  return static_cast<int>(std::count_if(others_.begin(), others_.end(),
+                                        [](const PeerState& other) { return other.greeted; }));
+}
+
+bool PeerGroup::complete() const {
+  const PeerState* self = &others_[static_cast<std::size_t>(options_.self)];
+  return std::all_of(others_.begin(), others_.end(), [&](const PeerState& other) {
+    return &other == self ||
+           (other.greeted && static_cast<int>(other.peer_heartbeat.sees()) == count() - 1);
+  });
+}
+
+void PeerGroup::hear(Seconds wait) {
+  connect_missing();
+  beat();
+  for (auto event = events_.get_within(wait); event; event = events_.get_within(0)) take(*event);
+  for (int i = 0; i < count(); ++i) {
+    const PeerState& other = at(i);
+    if (!other.greeted) continue;
+    const Seconds most =
+        (other.broken ? std::min(kBroken, options_.silence) : options_.silence) + allowance(other);
+    if (now() - other.heard < most) continue;
+    // Who has told its last model may go.
+    const Seconds silence = now() - other.heard;
+    lose(i, false, other.final_model ? "" : fmt::format(": no sign of life for {:.0f} s", silence));
+  }
+}
+
+void PeerGroup::lose(int peer, bool for_good, const std::string& how) {
+  at(peer).greeted = false;
+  callbacks_.went(peer, for_good);
+  if (!how.empty()) options_.say(fmt::format("peer {}{}", peer, how));
+}
+
+void PeerGroup::leave(const std::string& why) {
+  left_ = true;
+  wire::Head head;
+  head.mutable_leave()->set_why(why);
+  for (auto& other : others_) {
+    if (other.channel) other.channel->send(message_of(head));
+  }
+}
+
+void PeerGroup::has_trained() {
+  if (trained_++ == 0) begun_ = now();
+}
+
+void PeerGroup::has_all() {
+  if (std::exchange(has_all_, true)) return;
+  beaten_ = -1;
+  beat();
+}
+
+void PeerGroup::was_busy(Seconds seconds) {
+  busy_ = std::max(busy_, seconds);
+}
+
+void PeerGroup::connect_missing() {
+  if (left_) return;
+  for (int i = 0; i < count(); ++i) {
+    PeerState& other = at(i);
+    if (i == options_.self || other.channel || now() < other.retry_at) continue;
+    // At the start everybody waits for everybody.
+    other.retry_at = now() + (busy_ == 0 ? kPause / 5 : kPause);
+    other.channel = options_.transport->connect(options_.addresses[static_cast<std::size_t>(i)],
+                                                std::make_shared<PeerLink>(events_, i));
+    other.channel->send(message_of(greeting_of(options_, work_, incarnation_, now())));
+    send_pulse(other);
+  }
+}
+
+void PeerGroup::beat() {
+  if (left_ || now() - beaten_ < kHeartbeat) return;
+  beaten_ = now();
+  for (auto& other : others_) send_pulse(other);
+}
+
+void PeerGroup::send_pulse(PeerState& other) {
+  if (!other.channel) return;
+  wire::Head head;
+  wire::PeerHeartbeat& peer_heartbeat = *head.mutable_peer_heartbeat();
+  peer_heartbeat.set_sees(static_cast<std::uint32_t>(greeted()));
+  peer_heartbeat.set_busy(busy_);
+  peer_heartbeat.set_trained(trained_);
+  if (trained_ > 0) peer_heartbeat.set_training(now() - begun_);
+  peer_heartbeat.set_has_all(has_all_);
+  for (const std::uint64_t steps : steps_) peer_heartbeat.add_steps(steps);
+  other.channel->send(message_of(head));
+}
+
+void PeerGroup::take(PeerEvent& event) {
+  if (event.kind == PeerEvent::Kind::join_request) return tell_job(event);
+  if (event.from < 0 || event.from >= count() || event.from == options_.self) return;
+  PeerState& other = at(event.from);
+  switch (event.kind) {
+    case PeerEvent::Kind::link_down:
+      if (other.refused == 0) why_alone_ = fmt::format("peer {}: {}", event.from, event.why);
+      other.channel.reset();
+      other.told = false;
+      other.broken = other.cut = true;
+      return;
+    case PeerEvent::Kind::refusal:
+      return refuse(event, event.why);
+    case PeerEvent::Kind::refused_there:
+      other.refuses = event.why;
+      return check_refusals();
+    case PeerEvent::Kind::peer_hello:
+      return greet(event);
+    case PeerEvent::Kind::leave:
+      if (event.incarnation != other.incarnation) return;
+      other.left = true;
+      if (other.greeted) lose(event.from, true, " has left: " + event.why);
+      return;
+    case PeerEvent::Kind::peer_heartbeat:
+    case PeerEvent::Kind::message:
+    case PeerEvent::Kind::part_of_message:
+    case PeerEvent::Kind::join_request:
+      break;
+  }
+  if (event.incarnation != other.incarnation) return;  // one that was not let in, or has gone
+  if (other.left) return;  // it only brings to an end what others have begun
+  if (!other.greeted) come_back(event.from);
+  other.heard = now();
+  other.broken = false;
+  if (event.kind == PeerEvent::Kind::peer_heartbeat) other.peer_heartbeat = event.peer_heartbeat;
+  // Nobody else counts this node's steps; after a new start it hears how many there were.
+  for (std::size_t i = 0; i < std::min(event.steps.size(), steps_.size()); ++i) {
+    steps_[i] = std::max(steps_[i], event.steps[i]);
+  }
+  if (event.kind == PeerEvent::Kind::message && !left_) callbacks_.message(event, other);
+}
+
+void PeerGroup::greet(const PeerEvent& event) {
+  PeerState& other = at(event.from);
+  const bool alive = other.greeted && !other.broken && now() - other.heard < kBroken;
+  if (alive && other.incarnation != event.incarnation) {
+    return refuse(event,
+                  fmt::format("the place of peer {} is taken: give another --rank", event.from));
+  }
+  other.refuses.clear();
+  // One that was started anew knows nothing of messages before.
+  if (other.incarnation != event.peer_hello.incarnation()) {
+    callbacks_.went(event.from, true);
+    other.offer_sequence = other.answered_sequence = 0;
+    other.peer_heartbeat.Clear();
+    other.final_model.reset();
+    options_.say(fmt::format("peer {} is there", event.from));
+    other.incarnation = event.peer_hello.incarnation();
+    other.greeted = true;
+    other.left = false;
+    callbacks_.came(event.from);
+  } else {
+    if (!other.greeted) come_back(event.from);
+    other.cut = true;
+  }
+  other.heard = now();
+  other.broken = false;
+  beaten_ = -1;  // whom it sees now is told at once
+}
+
+/// Said once, however often it tries.
+void PeerGroup::refuse(const PeerEvent& event, const std::string& why) {
+  wire::Head head;
+  head.mutable_refusal()->set_why(why);
+  head.mutable_refusal()->set_later(event.peer_hello.age() > now());  // the younger has to go
+  event.channel->send(message_of(head));
+  PeerState& other = at(event.from);
+  if (std::exchange(other.refused, event.incarnation) == event.incarnation) return;
+  const std::string said = fmt::format("peer {} was refused: {}", event.from, why);
+  if (greeted() == 0) why_alone_ = said;
+  options_.say(said);
+}
+
+/// Whom all others refuse need not wait for them. Who has company has nothing to fear from one that
+/// is a stranger itself.
+void PeerGroup::check_refusals() const {
+  if (left_ || greeted() > 0) return;
+  const PeerState* one = nullptr;
+  for (const auto& other : others_) {
+    if (&other == &others_[static_cast<std::size_t>(options_.self)]) continue;
+    if (other.refuses.empty()) return;
+    one = &other;
+  }
+  throw Error(fmt::format("peer {} refuses this one: {}", one - others_.data(), one->refuses));
+}
+
+/// One that was silent for long.
+void PeerGroup::come_back(int peer) {
+  at(peer).greeted = true;
+  callbacks_.came(peer);
+  options_.say(fmt::format("peer {} is back", peer));
+}
+
+void PeerGroup::tell_job(const PeerEvent& event) {
+  wire::Head head;
+  if (const std::string why = why_no_place(event.join_request); !why.empty()) {
+    head.mutable_refusal()->set_why(why);
+  } else if (event.from == options_.self || (at(event.from).greeted && !at(event.from).broken)) {
+    head.mutable_refusal()->set_why(
+        fmt::format("the place of peer {} is taken: give another --rank", event.from));
+    head.mutable_refusal()->set_later(true);  // if it has just died
+  } else {
+    Job job{work_.options, work_.data, work_.batch};
+    job.options.insert(work_.data_options.begin(), work_.data_options.end());
+    set_job(job, *head.mutable_welcome());
+  }
+  event.channel->send(message_of(head));
+}
+
+std::string PeerGroup::why_no_place(const wire::JoinRequest& join_request) const {
+  std::string why = why_strange(join_request, options_);
+  if (why.empty() && join_request.rank() >= others_.size()) {
+    why = fmt::format("there is no peer {}", join_request.rank());
+  }
+  return why;
+}
+
+}  // namespace evener

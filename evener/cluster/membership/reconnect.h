@@ -1,0 +1,70 @@
+// Workers and servers visit their coordinator, and come back when the conversation breaks.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/cluster/transport/inbox.h"
+#include "evener/core/error.h"
+
+namespace evener {
+
+/// How a session has ended. put_off: the coordinator is there, but has no free slot now.
+enum class SessionEnd { over, failed, lost, put_off, signal };
+
+struct ReconnectOptions {
+  std::string coordinator;
+  Seconds patience = 60;
+  std::function<int()> interrupted;
+  std::function<void(const std::string&)> say;
+};
+
+/// Why a connection failed, with what to look at where that is known.
+std::string with_hint(const std::string& why);
+
+/// Calls visit(why, useful) until the run is over or a signal comes; returns the process's exit
+/// code: that of a signal, or whether the run failed. Error where no visit was useful for as long
+/// as patience lasts: there was no coordinator, or it had no free slot.
+template <class F>
+int run_until_over(const ReconnectOptions& options, F visit) {
+  constexpr int kSignalled = 128;
+  const auto signal = [&] { return options.interrupted ? options.interrupted() : 0; };
+  Stopwatch waited;
+  SessionEnd before = SessionEnd::lost;
+  for (bool told = false;;) {
+    std::string why;
+    bool useful = false;
+    const SessionEnd end = visit(why, useful);
+    if (end == SessionEnd::over) return 0;
+    if (end == SessionEnd::failed) return 1;
+    if (end == SessionEnd::signal) return kSignalled + signal();
+    // Another reason to wait is told, and has its own time.
+    if (useful || std::exchange(before, end) != end) {
+      waited = {};
+      told = false;
+    }
+    const bool put_off = end == SessionEnd::put_off;
+    if (!useful && !put_off) why = with_hint(why);
+    if (waited.elapsed() > options.patience) {
+      throw Error(fmt::format("{}: {} for {:g} s: {}{}", options.coordinator,
+                              put_off ? "no free slot" : "no coordinator", options.patience, why,
+                              put_off ? "; to wait longer: --wait-seconds" : ""));
+    }
+    if (!told) {
+      const std::string then =
+          put_off ? fmt::format("waiting for a free slot, for {:g} s at most", options.patience)
+                  : "trying again";
+      options.say(fmt::format("{}: {}; {}", options.coordinator, why, then));
+    }
+    told = true;
+    std::this_thread::sleep_for(std::chrono::duration<Seconds>(kPause));
+    if (signal() != 0) return kSignalled + signal();
+  }
+}
+
+}  // namespace evener

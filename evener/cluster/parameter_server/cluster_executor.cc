@@ -1,0 +1,41 @@
+// A cluster as a executor: tasks go to nodes, and pushes come back.
+#include <limits>
+#include <queue>
+#include <utility>
+
+#include "evener/cluster/parameter_server/coordinator_service.h"
+
+namespace evener {
+
+namespace {
+
+class ClusterExecutor final : public Executor {
+ public:
+  explicit ClusterExecutor(CoordinatorService& coordinator) : coordinator_(coordinator) {}
+  ~ClusterExecutor() override { coordinator_.leave_engine(); }
+
+  Seconds now() const override { return coordinator_.now(); }
+  void start(Task task) override { coordinator_.start(std::move(task)); }
+  std::optional<Arrival> next() override {
+    const Seconds until = wakes_.empty() ? std::numeric_limits<Seconds>::infinity() : wakes_.top();
+    auto arrival = coordinator_.next(until);
+    while (!arrival && !wakes_.empty() && wakes_.top() <= now()) wakes_.pop();
+    return arrival;
+  }
+  void set_timer(Seconds time) override { wakes_.push(time); }
+  bool is_there(int worker) const override { return coordinator_.is_there(worker); }
+  std::vector<Change> take_changes() override { return coordinator_.take_changes(); }
+  bool awaits() const override { return true; }
+
+ private:
+  CoordinatorService& coordinator_;
+  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> wakes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_cluster_executor(CoordinatorService& coordinator) {
+  return std::make_unique<ClusterExecutor>(coordinator);
+}
+
+}  // namespace evener

@@ -1,0 +1,365 @@
+// Conversations over gRPC's callback interface: one stream each, one write at a time.
+#include <cerrno>
+#include <chrono>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <grpc/support/log.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "evener/cluster/transport/grpc_frame.h"
+#include "evener/cluster/transport/transport.h"
+#include "evener/core/error.h"
+
+namespace evener {
+
+namespace {
+
+constexpr const char* kMethod = "/evener.Cluster/Converse";
+constexpr int kFrameBytes = 4 << 20;  // of HTTP/2; the default of 16 KB costs most of the speed
+constexpr int kReadBytes = 256 << 10;
+
+struct GrpcOptions {
+  Tls tls;
+  double dead_after = 0;  // seconds
+};
+
+/// How the library is tuned, at both ends: set(name, value). What is measured is in
+/// docs/results.md.
+template <class F>
+void for_settings(const GrpcOptions& options, F set) {
+  set(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
+  set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kFrameBytes);
+  set(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
+  // Pings to find out what the window already is, which hold up the data; under TLS that is the
+  // slower part anyway, and they help a little.
+  if (!options.tls.on()) set(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  if (options.dead_after == 0) return;
+  // A ping after some silence, and then no answer to it. The other end has to put up with pings.
+  constexpr double kSilent = 0.3;
+  const auto after = static_cast<int>(1000 * options.dead_after);
+  const auto silent = static_cast<int>(kSilent * after);
+  set(GRPC_ARG_KEEPALIVE_TIME_MS, silent);
+  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, after - silent);
+  set(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, silent / 2);
+}
+
+/// What a channel asks of a stream; all with the channel's lock held.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void write(const grpc::ByteBuffer* frame) = 0;
+  virtual void stop(const std::string& why) = 0;
+};
+
+class GrpcChannel final : public Channel {
+ public:
+  void send(Message message) override {
+    const std::lock_guard lock(mutex_);
+    if (stream_ == nullptr) return;
+    waiting_.push_back(std::move(message));
+    if (!writing_) write_next();
+  }
+  void close(const std::string& why) override {
+    const std::lock_guard lock(mutex_);
+    if (stream_ != nullptr) stream_->stop(why);
+  }
+
+  // For the stream.
+  void attach(Stream* stream) {
+    const std::lock_guard lock(mutex_);
+    stream_ = stream;
+  }
+  void detach() {
+    const std::lock_guard lock(mutex_);
+    stream_ = nullptr;
+    waiting_.clear();
+  }
+  void written(bool ok) {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    frame_.Clear();
+    if (ok && stream_ != nullptr && !waiting_.empty()) write_next();
+  }
+
+ private:
+  void write_next() {
+    frame_ = to_frame(waiting_.front());
+    waiting_.pop_front();
+    writing_ = true;
+    stream_->write(&frame_);
+  }
+
+  std::mutex mutex_;
+  Stream* stream_ = nullptr;  // null: ended
+  std::deque<Message> waiting_;
+  grpc::ByteBuffer frame_;  // that is being written
+  bool writing_ = false;
+};
+
+/// gRPC names every layer that an error went through; the last one is what happened.
+std::string reason_of(const std::string& message) {
+  if (message.find("connect") == std::string::npos) return message;
+  const std::size_t last = message.rfind(": ");
+  return last == std::string::npos ? message : "cannot connect: " + message.substr(last + 2);
+}
+
+/// What both sides of a stream do with what comes in.
+class Reader {
+ public:
+  /// `channel` outlives it.
+  Reader(GrpcChannel& channel, std::shared_ptr<Handler> handler)
+      : channel_(channel), handler_(std::move(handler)) {}
+
+  /// False: the conversation has to end, and `channel` was told so.
+  bool take(const grpc::ByteBuffer& frame) {
+    try {
+      auto message = from_frame(frame);
+      if (!message) throw Error("a malformed message");
+      handler_->received(std::move(*message));
+      return true;
+    } catch (const std::exception& problem) {
+      channel_.close(problem.what());
+      return false;
+    }
+  }
+  void end(const std::string& why) {
+    channel_.detach();
+    handler_->ended(why);
+  }
+  GrpcChannel& channel() { return channel_; }
+
+ private:
+  GrpcChannel& channel_;
+  std::shared_ptr<Handler> handler_;
+};
+
+class ServerStream final : public grpc::ServerGenericBidiReactor, public Stream {
+ public:
+  ServerStream(grpc::CallbackServerContext* context, const Accept& accept)
+      : context_(context),
+        channel_(std::make_shared<GrpcChannel>()),
+        reader_(*channel_, accept(channel_)) {
+    reader_.channel().attach(this);
+    StartRead(&in_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (ok && reader_.take(in_)) return StartRead(&in_);
+    finish(grpc::Status::OK, ok ? "" : "the other side has ended it");
+  }
+  void OnWriteDone(bool ok) override { reader_.channel().written(ok); }
+  void OnCancel() override { finish(grpc::Status::CANCELLED, "the connection is gone"); }
+  void OnDone() override {
+    reader_.end(why_);
+    delete this;
+  }
+
+  void write(const grpc::ByteBuffer* frame) override { StartWrite(frame); }
+  /// Not politely: a side that does not read would never get to know.
+  void stop(const std::string& why) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (why_.empty()) why_ = why;
+    }
+    context_->TryCancel();
+  }
+
+ private:
+  void finish(const grpc::Status& status, const std::string& why) {
+    channel_->detach();  // nothing may be written once Finish was called
+    const std::lock_guard lock(mutex_);
+    if (finished_) return;
+    finished_ = true;
+    if (why_.empty()) why_ = why;
+    Finish(status);
+  }
+
+  grpc::CallbackServerContext* context_;
+  std::string why_;
+  std::mutex mutex_;
+  bool finished_ = false;
+  std::shared_ptr<GrpcChannel> channel_;
+  Reader reader_;
+  grpc::ByteBuffer in_;
+};
+
+class Service final : public grpc::CallbackGenericService {
+ public:
+  explicit Service(Accept accept) : accept_(std::move(accept)) {}
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    if (context->method() != kMethod) {
+      return grpc::CallbackGenericService::CreateReactor(context);
+    }
+    return new ServerStream(context, accept_);  // deletes itself when it is done
+  }
+
+ private:
+  Accept accept_;
+};
+
+/// The library says only that it could not: the system says why.
+std::string why_not(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int unknown = getaddrinfo(address.substr(0, colon).c_str(),
+                                  address.substr(colon + 1).c_str(), &hints, &found);
+  if (unknown != 0) return gai_strerror(unknown);
+  const int socket_there = socket(found->ai_family, found->ai_socktype, found->ai_protocol);
+  const bool bound = bind(socket_there, found->ai_addr, found->ai_addrlen) == 0;
+  const int problem = bound ? 0 : errno;
+  close(socket_there);
+  freeaddrinfo(found);
+  return bound ? "no reason is known" : std::generic_category().message(problem);
+}
+
+class GrpcListener final : public Listener {
+ public:
+  GrpcListener(const std::string& address, const GrpcOptions& options, Accept accept)
+      : service_(std::move(accept)), host_(address.substr(0, address.rfind(':'))) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, credentials(options.tls), &port_);
+    builder.RegisterCallbackGenericService(&service_);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    for_settings(options,
+                 [&](const char* name, int value) { builder.AddChannelArgument(name, value); });
+    server_ = builder.BuildAndStart();
+    if (!server_ || port_ == 0) {
+      throw Error(fmt::format("{}: cannot listen there: {}", address, why_not(address)));
+    }
+  }
+  ~GrpcListener() override { server_->Shutdown(std::chrono::system_clock::now()); }
+  std::string address() const override { return fmt::format("{}:{}", host_, port_); }
+
+ private:
+  static std::shared_ptr<grpc::ServerCredentials> credentials(const Tls& tls) {
+    if (!tls.on()) return grpc::InsecureServerCredentials();
+    grpc::SslServerCredentialsOptions options(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = tls.authority;
+    options.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
+    return grpc::SslServerCredentials(options);
+  }
+
+  Service service_;
+  std::string host_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                           public Stream {
+ public:
+  ClientStream(const std::string& address, const GrpcOptions& options, GrpcChannel& channel,
+               std::shared_ptr<Handler> handler)
+      : stub_(make_channel(address, options)), reader_(channel, std::move(handler)) {
+    stub_.PrepareBidiStreamingCall(&context_, kMethod, {}, this);
+    AddHold();  // writes come from outside of reactions
+    reader_.channel().attach(this);
+    StartRead(&in_);
+    StartCall();
+  }
+  /// Waits for the end of the conversation.
+  ~ClientStream() override { done_->get_future().wait(); }
+
+  void OnReadDone(bool ok) override {
+    if (ok && reader_.take(in_)) return StartRead(&in_);
+    reader_.channel().detach();
+    RemoveHold();
+  }
+  void OnWriteDone(bool ok) override { reader_.channel().written(ok); }
+  void OnDone(const grpc::Status& status) override {
+    const auto done = done_;  // outlives this object, which goes as soon as the value is there
+    reader_.end(!why_.empty() ? why_
+                : status.ok() ? "the other side has ended it"
+                              : reason_of(status.error_message()));
+    done->set_value();
+  }
+
+  void write(const grpc::ByteBuffer* frame) override { StartWrite(frame); }
+  void stop(const std::string& why) override {
+    if (why_.empty()) why_ = why;
+    context_.TryCancel();
+  }
+
+ private:
+  static std::shared_ptr<grpc::Channel> make_channel(const std::string& address,
+                                                     const GrpcOptions& options) {
+    const Tls& tls = options.tls;
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a conversation, a connection
+    for_settings(options, [&](const char* name, int value) { arguments.SetInt(name, value); });
+    arguments.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
+    auto credentials = grpc::InsecureChannelCredentials();
+    if (tls.on()) credentials = grpc::SslCredentials({tls.authority, tls.key, tls.certificate});
+    return grpc::CreateCustomChannel(address, credentials, arguments);
+  }
+
+  grpc::ClientContext context_;
+  grpc::GenericStub stub_;
+  std::string why_;
+  Reader reader_;
+  grpc::ByteBuffer in_;
+  std::shared_ptr<std::promise<void>> done_ = std::make_shared<std::promise<void>>();
+};
+
+/// Its stream goes with it, on its owner's thread: gRPC tears itself down with its last object, and
+/// a process that ended while one of gRPC's own threads did that would not survive.
+class ClientChannel final : public Channel {
+ public:
+  ClientChannel(const std::string& address, const GrpcOptions& options,
+                std::shared_ptr<Handler> handler)
+      : stream_(address, options, channel_, std::move(handler)) {}
+  ~ClientChannel() override { channel_.close("it is over"); }
+
+  void send(Message message) override { channel_.send(std::move(message)); }
+  void close(const std::string& why) override { channel_.close(why); }
+
+ private:
+  GrpcChannel channel_;
+  ClientStream stream_;
+};
+
+/// gRPC writes its own lines to standard error; what matters reaches the user through `ended`.
+void silence_grpc() {
+  gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
+class GrpcTransport final : public Transport {
+ public:
+  explicit GrpcTransport(GrpcOptions options) : options_(std::move(options)) { silence_grpc(); }
+  std::unique_ptr<Listener> listen(const std::string& address, Accept accept) override {
+    return std::make_unique<GrpcListener>(address, options_, std::move(accept));
+  }
+  std::shared_ptr<Channel> connect(const std::string& address,
+                                   std::shared_ptr<Handler> handler) override {
+    return std::make_shared<ClientChannel>(address, options_, std::move(handler));
+  }
+
+ private:
+  GrpcOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<Transport> make_grpc_transport(const Tls& tls, double dead_after) {
+  return std::make_shared<GrpcTransport>(GrpcOptions{tls, dead_after});
+}
+
+}  // namespace evener

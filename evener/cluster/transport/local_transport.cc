@@ -1,0 +1,102 @@
+// Conversations between threads of one process.
+#include <map>
+
+#include <fmt/format.h>
+
+#include "evener/cluster/transport/endpoint.h"
+#include "evener/core/error.h"
+
+namespace evener {
+
+namespace {
+
+class LocalEndpoint final : public Endpoint {
+ public:
+  using Endpoint::Endpoint;
+  void meet(std::shared_ptr<LocalEndpoint> other) { other_ = std::move(other); }
+
+ protected:
+  void carry(Message message) override {
+    if (other_) other_->bring(std::move(message));
+  }
+  void carry_end(const std::string& why) override {
+    if (other_) other_->bring_end("the other endpoint has ended it: " + why);
+    other_.reset();  // each has the other: here that ends
+  }
+
+ private:
+  std::shared_ptr<LocalEndpoint> other_;
+};
+
+/// What listeners and channels share.
+struct LocalNetwork {
+  std::mutex mutex;
+  std::map<std::string, AcceptedConnections*> listeners;
+  int names = 0;
+  SerialExecutor executor;
+};
+
+class LocalListener final : public Listener {
+ public:
+  LocalListener(std::shared_ptr<LocalNetwork> network, const std::string& address, Accept accept)
+      : network_(std::move(network)),
+        address_(address),
+        accepted_(network_->executor, std::move(accept)) {
+    const std::lock_guard lock(network_->mutex);
+    while (address_.empty() || (address.empty() && network_->listeners.count(address_) > 0)) {
+      address_ = fmt::format("local {}", network_->names++);
+    }
+    if (!network_->listeners.emplace(address_, &accepted_).second) {
+      throw Error(fmt::format("{}: cannot listen there: somebody does already", address_));
+    }
+  }
+  ~LocalListener() override {
+    {
+      const std::lock_guard lock(network_->mutex);
+      network_->listeners.erase(address_);
+    }
+    accepted_.end_all("the listener has gone");
+  }
+  LocalListener(const LocalListener&) = delete;
+  LocalListener& operator=(const LocalListener&) = delete;
+  std::string address() const override { return address_; }
+
+ private:
+  std::shared_ptr<LocalNetwork> network_;
+  std::string address_;
+  AcceptedConnections accepted_;
+};
+
+class LocalTransport final : public Transport {
+ public:
+  std::unique_ptr<Listener> listen(const std::string& address, Accept accept) override {
+    return std::make_unique<LocalListener>(network_, address, std::move(accept));
+  }
+  std::shared_ptr<Channel> connect(const std::string& address,
+                                   std::shared_ptr<Handler> handler) override {
+    auto here = std::make_shared<LocalEndpoint>(network_->executor);
+    here->begin(std::move(handler));
+    const std::lock_guard lock(network_->mutex);
+    const auto found = network_->listeners.find(address);
+    if (found == network_->listeners.end()) {
+      here->bring_end(fmt::format("cannot connect: nobody listens at '{}'", address));
+    } else {
+      auto there = std::make_shared<LocalEndpoint>(network_->executor);
+      here->meet(there);
+      there->meet(here);
+      found->second->admit(there);
+    }
+    return owned_channel(std::move(here), network_);
+  }
+
+ private:
+  std::shared_ptr<LocalNetwork> network_ = std::make_shared<LocalNetwork>();
+};
+
+}  // namespace
+
+std::shared_ptr<Transport> make_local_transport() {
+  return std::make_shared<LocalTransport>();
+}
+
+}  // namespace evener

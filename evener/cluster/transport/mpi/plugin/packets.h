@@ -1,0 +1,89 @@
+// What ranks send each other: packets, in order between any two. A packet is one message of MPI's
+// with its front and head, and another with its body, if it has one: that is sent from where it
+// lies and received where it stays.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "evener/cluster/transport/transport.h"
+
+namespace evener::mpi {
+
+struct Packet {
+  enum class Kind : std::uint32_t {
+    open,     // a conversation
+    message,  // of it
+    end,      // of it; the head says why
+    beat,     // a sign of life
+    goodbye,  // the sender is done, and waits for the others
+    failure   // the sender ends at once; the head says why
+  };
+  Kind kind = Kind::beat;
+  std::uint32_t conversation = 0;  // numbered by who has begun it
+  bool to_opener = false;          // it was begun by the receiver
+  Message message{};
+};
+
+/// Error with the library's words where a call has failed.
+void check(int code, const char* call);
+
+/// Packets on their way to a rank.
+class Outgoing {
+ public:
+  Outgoing(MPI_Comm comm, int to) : comm_(comm), to_(to) {}
+  void put(Packet packet) { waiting_.push_back(std::move(packet)); }
+  /// Whether anything has begun or come to its end.
+  bool move();
+  bool empty() const { return waiting_.empty() && under_way_.empty(); }
+  /// What has not begun.
+  void drop() { waiting_.clear(); }
+
+ private:
+  struct Sent {
+    std::vector<std::byte> front, gathered;
+    Message message;
+    std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  };
+  void begin(Packet packet);
+
+  MPI_Comm comm_;
+  int to_;
+  std::deque<Packet> waiting_;
+  std::deque<Sent> under_way_;
+};
+
+/// Packets that come from a rank.
+class Incoming {
+ public:
+  Incoming(MPI_Comm comm, int from) : comm_(comm), from_(from) {}
+  /// The front of one is there, as MPI_Improbe found it.
+  void add(MPI_Message front, int bytes);
+  /// Adds those that are complete. Whether anything has moved. Error where it is no packet.
+  bool move(std::vector<Packet>& complete);
+  bool empty() const { return coming_.empty(); }
+
+ private:
+  struct Coming {
+    std::vector<std::byte> front;
+    std::shared_ptr<std::vector<std::byte>> body;
+    MPI_Request request = MPI_REQUEST_NULL;
+    bool has_front = false;
+    Packet packet;
+  };
+  void read_front(Coming& coming);
+
+  MPI_Comm comm_;
+  int from_;
+  std::deque<Coming> coming_;
+};
+
+inline constexpr int kFrontTag = 1, kBodyTag = 2;
+
+}  // namespace evener::mpi

@@ -1,0 +1,218 @@
+// Conversations between ranks, all over the one connection that each has with each.
+#include <charconv>
+#include <map>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "evener/cluster/transport/endpoint.h"
+#include "evener/cluster/transport/mpi/plugin/ranks.h"
+#include "evener/core/error.h"
+
+namespace evener::mpi {
+
+namespace {
+
+constexpr std::size_t kMostErrands = 256;  // that the executor may have before no more is asked for
+
+/// Which conversation: with whom, and the number that who has begun it gave it.
+struct Name {
+  int other = 0;
+  std::uint32_t number = 0;
+  bool begun_here = false;
+
+  bool operator<(const Name& with) const {
+    return std::tie(other, number, begun_here) < std::tie(with.other, with.number, with.begun_here);
+  }
+};
+
+class PacketQueue;
+
+class RankEndpoint final : public Endpoint {
+ public:
+  RankEndpoint(PacketQueue& post, const Name& name);
+
+ protected:
+  void carry(Message message) override;
+  void carry_end(const std::string& why) override;
+
+ private:
+  PacketQueue& post_;
+  Name name_;
+};
+
+/// What listeners and channels share.
+class PacketQueue {
+ public:
+  explicit PacketQueue(const WorldOptions& options)
+      : ranks_(options, {[this](int from, Packet packet) { take(from, std::move(packet)); },
+                         [this](int rank, const std::string& why) { end_all(rank, why); },
+                         [this] { return executor_.waiting() > kMostErrands; }}) {}
+
+  Ranks& ranks() { return ranks_; }
+  SerialExecutor& executor() { return executor_; }
+
+  std::shared_ptr<Endpoint> connect(const std::string& address, std::shared_ptr<Handler> handler) {
+    const auto to = rank_of(address);
+    const std::lock_guard lock(mutex_);
+    const Name name{to.value_or(-1), ++begun_, true};
+    auto endpoint = std::make_shared<RankEndpoint>(*this, name);
+    endpoint->begin(std::move(handler));
+    if (!to || gone_.count(*to) > 0) {
+      endpoint->bring_end(
+          to ? "cannot connect: " + gone_[*to]
+             : fmt::format("cannot connect: there is no rank '{}' of {}", address, ranks_.size()));
+      return endpoint;
+    }
+    endpoints_[name] = endpoint;
+    send(name, Packet::Kind::open, {});
+    return endpoint;
+  }
+  void listen(AcceptedConnections& accepted) {
+    const std::lock_guard lock(mutex_);
+    if (accepted_ != nullptr) {
+      throw Error(fmt::format("{}: cannot listen there: somebody does already", ranks_.rank()));
+    }
+    accepted_ = &accepted;
+  }
+  void listen_no_more() {
+    const std::lock_guard lock(mutex_);
+    accepted_ = nullptr;
+  }
+  std::optional<int> rank_of(std::string_view address) const {
+    int rank = -1;
+    const char* end = address.data() + address.size();
+    const auto [stop, problem] = std::from_chars(address.data(), end, rank);
+    if (problem != std::errc{} || stop != end || rank < 0 || rank >= ranks_.size()) return {};
+    return rank;
+  }
+  bool has_lost(int rank) {
+    const std::lock_guard lock(mutex_);
+    return gone_.count(rank) > 0;
+  }
+  void send(const Name& name, Packet::Kind kind, Message message) {
+    ranks_.send(name.other, {kind, name.number, !name.begun_here, std::move(message)});
+  }
+  void forget(const Name& name) {
+    const std::lock_guard lock(mutex_);
+    endpoints_.erase(name);
+  }
+
+ private:
+  void take(int from, Packet packet) {
+    const Name name{from, packet.conversation, packet.to_opener};
+    const std::lock_guard lock(mutex_);
+    if (packet.kind == Packet::Kind::open) return open(name);
+    const auto found = endpoints_.find(name);
+    if (found == endpoints_.end()) return;  // it has ended here
+    if (packet.kind == Packet::Kind::message) {
+      return found->second->bring(std::move(packet.message));
+    }
+    found->second->bring_end(packet.message.head);
+    endpoints_.erase(found);
+  }
+  void open(const Name& name) {
+    if (accepted_ == nullptr) {
+      return send(name, Packet::Kind::end,
+                  {fmt::format("cannot connect: rank {} does not listen", ranks_.rank()), {}, {}});
+    }
+    const auto endpoint = std::make_shared<RankEndpoint>(*this, name);
+    endpoints_[name] = endpoint;
+    accepted_->admit(endpoint);
+  }
+  void end_all(int rank, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    gone_[rank] = why;
+    for (auto at = endpoints_.begin(); at != endpoints_.end();) {
+      const auto here = at++;
+      if (here->first.other != rank) continue;
+      here->second->bring_end(why);
+      endpoints_.erase(here);
+    }
+  }
+
+  std::mutex mutex_;
+  std::map<Name, std::shared_ptr<RankEndpoint>> endpoints_;
+  std::map<int, std::string> gone_;  // and why
+  std::uint32_t begun_ = 0;
+  AcceptedConnections* accepted_ = nullptr;
+  SerialExecutor executor_;
+  Ranks ranks_;  // last: its thread uses all of the above
+};
+
+RankEndpoint::RankEndpoint(PacketQueue& post, const Name& name)
+    : Endpoint(post.executor()), post_(post), name_(name) {}
+void RankEndpoint::carry(Message message) {
+  post_.send(name_, Packet::Kind::message, std::move(message));
+}
+void RankEndpoint::carry_end(const std::string& why) {
+  post_.send(name_, Packet::Kind::end, {"the other endpoint has ended it: " + why, {}, {}});
+  post_.forget(name_);
+}
+
+class RankListener final : public Listener {
+ public:
+  RankListener(std::shared_ptr<PacketQueue> post, Accept accept)
+      : post_(std::move(post)), accepted_(post_->executor(), std::move(accept)) {
+    post_->listen(accepted_);
+  }
+  ~RankListener() override {
+    post_->listen_no_more();
+    accepted_.end_all("the listener has gone");
+  }
+  RankListener(const RankListener&) = delete;
+  RankListener& operator=(const RankListener&) = delete;
+  std::string address() const override { return std::to_string(post_->ranks().rank()); }
+
+ private:
+  std::shared_ptr<PacketQueue> post_;
+  AcceptedConnections accepted_;
+};
+
+class PluginWorld final : public World {
+ public:
+  explicit PluginWorld(const WorldOptions& options)
+      : post_(std::make_shared<PacketQueue>(options)) {}
+  ~PluginWorld() override {
+    // A thread that is stuck may wake up yet and look for it: it stays until the process ends.
+    if (post_->ranks().stuck()) new (std::nothrow) std::shared_ptr<PacketQueue>(post_);
+  }
+  PluginWorld(const PluginWorld&) = delete;
+  PluginWorld& operator=(const PluginWorld&) = delete;
+
+  int rank() const override { return post_->ranks().rank(); }
+  int size() const override { return post_->ranks().size(); }
+  int neighbours() const override { return post_->ranks().neighbours(); }
+  std::string library() const override { return post_->ranks().library(); }
+  std::string lost() const override { return post_->ranks().lost(); }
+  bool has_lost(int other) const override { return post_->has_lost(other); }
+  void leave() override { post_->ranks().leave(); }
+  bool fail(const std::string& why) override { return post_->ranks().fail(why); }
+
+  std::unique_ptr<Listener> listen(const std::string& address, Accept accept) override {
+    if (!address.empty() && post_->rank_of(address) != rank()) {
+      throw Error(fmt::format("{}: cannot listen there: this is rank {}", address, rank()));
+    }
+    return std::make_unique<RankListener>(post_, std::move(accept));
+  }
+  std::shared_ptr<Channel> connect(const std::string& address,
+                                   std::shared_ptr<Handler> handler) override {
+    return owned_channel(post_->connect(address, std::move(handler)), post_);
+  }
+
+ private:
+  std::shared_ptr<PacketQueue> post_;
+};
+
+}  // namespace
+
+}  // namespace evener::mpi
+
+extern "C" __attribute__((visibility("default"))) evener::mpi::World* evener_mpi_plugin(
+    const char* version, const evener::mpi::WorldOptions& options) {
+  if (std::string_view(version) != evener::mpi::kPluginVersion) return nullptr;
+  return new evener::mpi::PluginWorld(options);
+}

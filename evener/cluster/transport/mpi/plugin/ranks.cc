@@ -1,0 +1,309 @@
+#include "evener/cluster/transport/mpi/plugin/ranks.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+
+namespace evener::mpi {
+
+namespace {
+
+constexpr Seconds kBeat = 0.5;     // between signs of life
+constexpr Seconds kStart = 60;     // for a rank's first sign of life
+constexpr Seconds kLastWords = 2;  // to send them
+constexpr Seconds kSaving = 60;    // that rank 0 gets to save what it has
+constexpr int kProbesAtOnce = 16;
+constexpr int kRestless = 30;  // rounds without anything to do before it rests
+constexpr std::chrono::microseconds kShortRest{50}, kLongRest{1000};
+
+}  // namespace
+
+Ranks::Ranks(const WorldOptions& options, Events events)
+    : options_(options), events_(std::move(events)) {
+  thread_ = std::thread([this] { work(); });
+  try {
+    begun_.get_future().get();
+  } catch (...) {
+    thread_.join();
+    throw;
+  }
+  watch_ = std::thread([this] { watch(); });
+}
+
+Ranks::~Ranks() {
+  say(Phase::stopping, "");
+  thread_.join();
+  watch_.join();
+}
+
+void Ranks::watch() {
+  // By its own beats, not by the clock: a process that was stopped for a while is not stuck.
+  const Seconds beats = options_.silence / kBeat;
+  Seconds missed = 0;
+  std::uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  while (missed < beats) {
+    const auto beat = std::chrono::duration<Seconds>(kBeat);
+    if (changed_.wait_for(lock, beat, [this] { return phase_ == Phase::over; })) return;
+    missed = rounds_ == seen ? missed + 1 : 0;
+    seen = rounds_;
+  }
+  stuck_ = true;
+  const std::string why = fmt::format(
+      "MPI's library has not come back from a call for {:.0f} s, which happens when a rank dies "
+      "that shared memory with this one",
+      options_.silence);
+  if (lost_.empty()) lost_ = why;
+  phase_ = Phase::over;
+  changed_.notify_all();
+  lock.unlock();
+  for (int i = 0; i < size_; ++i) events_.gone(i, why);
+}
+
+void Ranks::work() {
+  try {
+    begin();
+  } catch (...) {
+    return begun_.set_exception(std::current_exception());
+  }
+  begun_.set_value();
+  try {
+    talk();
+  } catch (const std::exception& problem) {
+    for (int i = 0; i < size_; ++i) lose(i, problem.what());
+  }
+  const std::lock_guard lock(mutex_);
+  first_speaks_ = rank_ != 0 && !others_.front().gone;
+  phase_ = Phase::over;
+  changed_.notify_all();
+}
+
+void Ranks::begin() {
+  int provided = 0;
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  if (provided < MPI_THREAD_FUNNELED) throw Error("this MPI library is not for threads");
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  MPI_Comm machine = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine),
+        "MPI_Comm_split_type");
+  check(MPI_Comm_size(machine, &neighbours_), "MPI_Comm_size");
+  check(MPI_Comm_free(&machine), "MPI_Comm_free");
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  library_ = text.data();
+  library_ = library_.substr(0, library_.find_first_of(",\n"));
+  constexpr std::string_view kNeedless = " Version:\t";  // of MPICH's
+  if (const auto at = library_.find(kNeedless); at != std::string::npos) {
+    library_.replace(at, kNeedless.size(), " ");
+  }
+  for (int i = 0; i < size_; ++i) {
+    others_.emplace_back(comm_, i);
+    others_.back().out.put({});  // at once: who is never heard of is waited for much longer
+  }
+}
+
+void Ranks::talk() {
+  std::vector<Packet> packets;
+  while (!is_over()) {
+    ++rounds_;
+    bool moved = take_orders();
+    for (auto& other : others_) {
+      if (!other.gone) moved |= other.out.move();
+    }
+    if (events_.busy()) {  // who does not listen cannot say that nobody speaks
+      for (auto& other : others_) other.heard = {};
+    } else {
+      moved |= probe();
+      for (int i = 0; i < size_; ++i) {
+        RankState& other = others_[static_cast<std::size_t>(i)];
+        if (other.gone) continue;
+        packets.clear();
+        moved |= other.in.move(packets);
+        if (!packets.empty()) other.heard = {};
+        for (auto& packet : packets) take(i, std::move(packet));
+      }
+    }
+    beat();
+    rest(moved);
+  }
+  if (told_ == Phase::leaving && lost().empty()) check(MPI_Finalize(), "MPI_Finalize");
+}
+
+bool Ranks::take_orders() {
+  std::vector<std::pair<int, Packet>> orders;
+  Phase phase = Phase::talking;
+  std::string why;
+  {
+    const std::lock_guard lock(mutex_);
+    orders.swap(orders_);
+    phase = phase_;
+    why = failure_;
+  }
+  for (auto& [to, packet] : orders) {
+    RankState& other = others_[static_cast<std::size_t>(to)];
+    if (!other.gone) other.out.put(std::move(packet));
+  }
+  if (phase == told_) return !orders.empty();
+  told_ = phase;
+  since_told_ = {};
+  for (auto& other : others_) {
+    if (phase == Phase::leaving) other.out.put({.kind = Packet::Kind::goodbye});
+    if (phase == Phase::failing) {
+      other.out.drop();
+      other.out.put({.kind = Packet::Kind::failure, .message = {why, {}, nullptr}});
+    }
+  }
+  return true;
+}
+
+bool Ranks::probe() {
+  bool found = false;
+  for (int i = 0; i < kProbesAtOnce; ++i) {
+    int flag = 0, bytes = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    check(MPI_Improbe(MPI_ANY_SOURCE, kFrontTag, comm_, &flag, &message, &status), "MPI_Improbe");
+    if (flag == 0) break;
+    check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+    others_[static_cast<std::size_t>(status.MPI_SOURCE)].in.add(message, bytes);
+    found = true;
+  }
+  return found;
+}
+
+void Ranks::take(int from, Packet packet) {
+  RankState& other = others_[static_cast<std::size_t>(from)];
+  other.spoke = true;
+  switch (packet.kind) {
+    case Packet::Kind::beat:
+      return;
+    case Packet::Kind::goodbye:
+      other.goodbye = true;
+      return;
+    case Packet::Kind::failure:
+      other.failed = true;
+      return part(from, fmt::format("rank {} has failed: {}", from, packet.message.head));
+    default:
+      return events_.packet(from, std::move(packet));
+  }
+}
+
+void Ranks::beat() {
+  if (since_beat_.elapsed() < kBeat) return;
+  since_beat_ = {};
+  for (int i = 0; i < size_; ++i) {
+    RankState& other = others_[static_cast<std::size_t>(i)];
+    if (i == rank_ || other.gone) continue;
+    // Whatever is on its way is a sign of life, too.
+    if (other.out.empty()) other.out.put({});
+    if (other.goodbye || other.failed) continue;
+    const Seconds silence = other.heard.elapsed();
+    if (silence < (other.spoke ? options_.silence : std::max(kStart, options_.silence))) continue;
+    lose(i, fmt::format("rank {} is lost: no sign of life for {:.0f} s", i, silence));
+  }
+}
+
+void Ranks::lose(int rank, const std::string& why) {
+  RankState& other = others_[static_cast<std::size_t>(rank)];
+  if (std::exchange(other.gone, true)) return;
+  other.out.drop();
+  part(rank, why);
+}
+
+void Ranks::part(int rank, const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (lost_.empty() && phase_ != Phase::failing) lost_ = why;
+  }
+  events_.gone(rank, why);
+}
+
+bool Ranks::all_sent(bool to_failed) const {
+  return std::all_of(others_.begin(), others_.end(), [&](const RankState& other) {
+    return other.gone || (other.failed && !to_failed) || other.out.empty();
+  });
+}
+
+bool Ranks::is_over() {
+  const auto is_done = [](const RankState& other) {
+    return other.gone || other.failed || other.goodbye;
+  };
+  const RankState& first = others_.front();
+  switch (told_) {
+    case Phase::leaving: {
+      if (!all_sent(false)) return false;
+      // Where one is lost it is an error anyway, and only rank 0 may have something to save.
+      if (!lost().empty() && (rank_ == 0 || is_done(first))) return true;
+      return std::all_of(others_.begin(), others_.end(), is_done);
+    }
+    case Phase::failing: {
+      if (!all_sent(true) && since_told_.elapsed() < kLastWords) return false;
+      const bool first_ends = rank_ == 0 || first.gone || first.failed;
+      return first_ends || since_told_.elapsed() >= kSaving;
+    }
+    case Phase::stopping:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Ranks::rest(bool moved) {
+  idle_ = moved ? 0 : idle_ + 1;
+  if (idle_ == 0) return;
+  if (idle_ < kRestless) return std::this_thread::yield();
+  // MPI cannot wait for both what comes and what is to be sent: it is asked again and again.
+  const bool under_way = std::any_of(others_.begin(), others_.end(), [](const RankState& other) {
+    return !other.gone && (!other.out.empty() || !other.in.empty());
+  });
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, under_way ? kShortRest : kLongRest,
+                    [this] { return !orders_.empty() || phase_ != told_; });
+}
+
+void Ranks::send(int to, Packet packet) {
+  const std::lock_guard lock(mutex_);
+  orders_.emplace_back(to, std::move(packet));
+  changed_.notify_all();
+}
+
+std::string Ranks::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+void Ranks::say(Phase phase, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ == Phase::over) return;
+  phase_ = phase;
+  failure_ = why;
+  changed_.notify_all();
+}
+
+void Ranks::await_end() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return phase_ == Phase::over; });
+}
+
+void Ranks::leave() {
+  say(Phase::leaving, "");
+  await_end();
+  if (const std::string why = lost(); !why.empty()) throw Error(why);
+}
+
+bool Ranks::fail(const std::string& why) {
+  say(Phase::failing, why);
+  await_end();
+  return first_speaks_;
+}
+
+}  // namespace evener::mpi

@@ -1,0 +1,55 @@
+// Heads as texts and back.
+#pragma once
+
+#include <string>
+
+#include "evener/cluster/transport/transport.h"
+#include "evener/cluster/wire/job.h"
+#include "evener/cluster/wire/payload.h"
+#include "evener/cluster/wire/wire.pb.h"
+#include "evener/core/error.h"
+
+namespace evener {
+
+inline constexpr std::uint32_t kProtocol = 5;
+
+inline Message message_of(const wire::Head& head) {
+  return {head.SerializeAsString(), {}, nullptr};
+}
+inline wire::Head head_of(const Message& message) {
+  wire::Head head;
+  if (!head.ParseFromString(message.head)) throw Error("a message with a head that says nothing");
+  return head;
+}
+
+inline PayloadHeader header_of(const wire::Payload& payload) {
+  return {payload.rows(), payload.whole(), payload.bytes()};
+}
+inline void set_header(const PayloadHeader& header, wire::Payload& payload) {
+  payload.set_rows(header.rows);
+  payload.set_whole(header.whole);
+  payload.set_bytes(header.bytes);
+}
+
+inline DataFingerprint fingerprint_of(const wire::Data& data) {
+  return {data.rows(), data.features(), data.labels(), data.checksum()};
+}
+inline void set_fingerprint(const DataFingerprint& print, wire::Data& data) {
+  data.set_rows(print.rows);
+  data.set_features(print.features);
+  data.set_labels(print.labels);
+  data.set_checksum(print.checksum);
+}
+
+inline Job job_of(const wire::Welcome& welcome) {
+  return {{welcome.options().begin(), welcome.options().end()},
+          fingerprint_of(welcome.data()),
+          welcome.batch()};
+}
+inline void set_job(const Job& job, wire::Welcome& welcome) {
+  welcome.mutable_options()->insert(job.options.begin(), job.options.end());
+  set_fingerprint(job.data, *welcome.mutable_data());
+  welcome.set_batch(job.batch);
+}
+
+}  // namespace evener

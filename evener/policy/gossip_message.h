@@ -1,0 +1,22 @@
+// What gossiping nodes write to each other. Numbers travel with offers and replies; a policy knows
+// only that they do.
+#pragma once
+
+#include <cstdint>
+
+namespace evener {
+
+struct GossipMessage {
+  enum class Kind {
+    offer,    // here is my model: let us exchange
+    reply,    // here is mine as it was; I have taken half of yours (of push-sum: I have it)
+    decline,  // not now
+  };
+  Kind kind = Kind::offer;
+  int from = 0, to = 0;
+  std::uint64_t sequence = 0;  // of the offer, counted by who made it
+
+  bool operator==(const GossipMessage&) const = default;
+};
+
+}  // namespace evener

@@ -1,0 +1,131 @@
+// Dynamic adaptive synchronous parallel [D]: the server knows every node's state and pace, and
+// moves each between synchronous and asynchronous ways. The paper fixes the idea; the rule is ours:
+//
+//   on push(i), tau = V - v_i:
+//     tau > tau-max   catch-up: refused, the node pulls afresh and its rows are trained anew
+//     tau >= N        async: apply(push, 1/N, lambda(tau)), go on at once
+//     else            sync: group += i; deadline = min(deadline, now + beta T_i); flush at the
+//                     deadline, or as soon as no wait pays any more
+//   a wait pays while for some k the k nearest of the nodes at work are within k beta T / N of now
+//     T: the shortest cycle in the group; a node's distance: |release_j + T_j - now|
+//   flush: apply(mean(group), |group|/N, 1); its members go on, unless more than s-clock ahead
+//
+// Why: to wait h costs each of the g members h/T of a push; to go on without k others makes g k
+// pairs of pushes miss each other, 1/N of a step each. If that costs a pair beta/N of a push, the
+// wait pays where h < k beta T / N. One that is overdue is taken to be as far off as it is late, so
+// nobody waits long for a node that has stalled.
+//
+// Nodes get rows by their pace (pace.h), unless split=equal, so that most pushes come together; the
+// rule is for those that do not: nodes that stall, jitter or have just come.
+//
+// beta = inf is bsp, beta = 0 is asp, beta = 0 with a finite s-clock is ssp (with staleness-lr,
+// where nobody is beyond tau-max, and all with the same `split`).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "evener/policy/parameter_server.h"
+#include "evener/policy/policies.h"
+
+namespace evener {
+
+namespace {
+
+constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
+
+class Dasp final : public ParameterServer {
+ public:
+  explicit Dasp(const PolicyConfig& config)
+      : ParameterServer(config),
+        beta_(config.values.number("beta")),
+        tau_max_(config.values.number("tau-max", 0)),
+        s_clock_(config.values.number("s-clock")) {}
+
+ private:
+  void pushed(int node) override {
+    const int n = nodes().count();
+    const std::uint64_t tau = staleness(node);
+    if (static_cast<double>(tau) > (tau_max_ > 0 ? tau_max_ : 2.0 * n)) {
+      nodes().move(node, NodeState::catch_up);
+      reject(node);
+      release(node);
+    } else if (tau >= static_cast<std::uint64_t>(n)) {
+      nodes().move(node, NodeState::async);
+      apply({node}, 1.0 / n, damping_of(tau, n));
+      release_within(node, s_clock_);
+    } else {
+      nodes().move(node, NodeState::sync);
+      group_.push_back(node);
+      pace_ = std::min(pace_, nodes().at(node).cycle);
+      deadline_ = std::min(deadline_, now() + beta_ * nodes().at(node).cycle);
+      flush_if_due();
+    }
+    release_bound(s_clock_);
+  }
+  void missed(int node) override {
+    std::erase(group_, node);
+    if (group_.empty()) deadline_ = pace_ = kNever;
+    flush_if_due();
+    release_bound(s_clock_);
+  }
+  void woken() override {
+    flush_if_due();
+    release_bound(s_clock_);
+  }
+  void ended() override { flush(false); }
+
+  void flush_if_due() {
+    if (group_.empty()) return;
+    const Seconds until = std::min(deadline_, pays_until());
+    if (now() >= until) return flush(true);
+    if (until < kNever) set_timer(until);
+  }
+  /// Until when a wait pays if nobody comes.
+  Seconds pays_until() const {
+    Seconds until = now(), first = kNever;
+    double k = 0;
+    for (const Seconds time : expected()) {
+      first = std::min(first, time);
+      const Seconds patience = beta_ * pace_ * ++k / nodes().count();
+      if (time - patience < now()) until = std::max(until, first + patience);
+    }
+    return until;
+  }
+  /// When the pushes of those at work should come or should have come, the nearest first. A node
+  /// whose pace is not known yet is taken to be like the group.
+  std::vector<Seconds> expected() const {
+    std::vector<Seconds> times;
+    for (const int node : nodes().present()) {
+      const NodeRecord& record = nodes().at(node);
+      if (!record.computing || record.state == NodeState::suspect) continue;
+      times.push_back(record.released + (record.cycle > 0 ? record.cycle : pace_));
+    }
+    std::sort(times.begin(), times.end(),
+              [&](Seconds a, Seconds b) { return std::abs(a - now()) < std::abs(b - now()); });
+    return times;
+  }
+  void flush(bool go_on) {
+    deadline_ = pace_ = kNever;
+    if (group_.empty()) return;
+    std::vector<int> group = std::exchange(group_, {});
+    std::sort(group.begin(), group.end());  // who gets which rows does not depend on who came first
+    apply(group, static_cast<double>(group.size()) / nodes().count(), 1);
+    if (!go_on) return;
+    for (const int node : group) release_within(node, s_clock_);
+  }
+
+  double beta_, tau_max_, s_clock_;
+  std::vector<int> group_;  // that have pushed and wait
+  Seconds pace_ = kNever;   // T: the shortest cycle in it
+  Seconds deadline_ = kNever;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_dasp(const PolicyConfig& config) {
+  return std::make_unique<Dasp>(config);
+}
+
+}  // namespace evener

@@ -1,0 +1,293 @@
+#include "evener/run/artifacts/checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "evener/core/counted.h"
+#include "evener/core/error.h"
+
+namespace evener {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kModelFile = "model.safetensors";
+constexpr const char* kStateFile = "state.safetensors";
+constexpr const char* kFormat = "2";
+constexpr std::size_t kMaxStates = 8;
+constexpr std::size_t kMaxMetadata = std::size_t{1} << 20;  // of one JSON text
+constexpr std::string_view kTemporary = ".tmp-";            // anything so named may be removed
+constexpr std::string_view kStep = "step-";
+// A step that is saved again: the old one steps aside until the new one has its name.
+constexpr std::string_view kAside = ".old";
+
+[[noreturn]] void fail(const fs::path& path, const char* what, int error) {
+  throw Error(path.string() + ": " + what + ": " + std::strerror(error));
+}
+
+void sync_directory(const fs::path& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) fail(path, "cannot open", errno);
+  // EINVAL: a file system that cannot sync directories; nothing more can be done on it.
+  const int error = fsync(descriptor) != 0 && errno != EINVAL ? errno : 0;
+  close(descriptor);
+  if (error != 0) fail(path, "cannot sync", error);
+}
+
+void rename_directory(const fs::path& from, const fs::path& to) {
+  if (rename(from.c_str(), to.c_str()) != 0) fail(to, "cannot rename its temporary", errno);
+}
+
+struct Place {
+  std::uint64_t step = 0;
+  bool aside = false;
+  fs::path path;
+};
+
+std::optional<Place> place_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  std::string_view digits = name;
+  if (digits.substr(0, kStep.size()) != kStep) return std::nullopt;
+  digits.remove_prefix(kStep.size());
+  Place place{0, false, path};
+  const char* end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, place.step);
+  const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
+  place.aside = suffix == kAside;
+  if (error != std::errc() || (!suffix.empty() && !place.aside)) return std::nullopt;
+  return place;
+}
+
+/// Complete before anything is done to the directory; one that does not exist is empty.
+std::vector<fs::path> list(const fs::path& directory) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    paths.push_back(it->path());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    fail(directory, "cannot list", error.value());
+  }
+  return paths;
+}
+
+/// Newest first; of one step the one that stepped aside last.
+std::vector<Place> places_in(const fs::path& directory) {
+  std::vector<Place> places;
+  for (const fs::path& path : list(directory)) {
+    if (auto place = place_of(path)) places.push_back(std::move(*place));
+  }
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return a.step != b.step ? a.step > b.step : a.aside < b.aside;
+  });
+  return places;
+}
+
+/// First under a name that nobody loads, so that a half-removed checkpoint is never seen.
+void remove_place(const Place& place) {
+  const fs::path grave =
+      place.path.parent_path() / (std::string(kTemporary) + place.path.filename().string());
+  std::error_code ignored;  // what stays behind is removed by the next save
+  fs::rename(place.path, grave, ignored);
+  if (!ignored) fs::remove_all(grave, ignored);
+}
+
+void remove_leftovers(const fs::path& directory) {
+  std::error_code ignored;  // what cannot be removed is in nobody's way
+  for (const fs::path& path : list(directory)) {
+    const std::string name = path.filename().string();
+    if (name.compare(0, kTemporary.size(), kTemporary) == 0) fs::remove_all(path, ignored);
+  }
+}
+
+// Text, because JSON numbers know neither infinities nor NaN, which a best metric or a loss can be.
+std::string exact(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+double exact_from(const json& value) {
+  const auto& text = value.get_ref<const std::string&>();
+  double number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || rest != text.data() + text.size()) {
+    throw Error("'" + text + "' is not a number");
+  }
+  return number;
+}
+
+json progress_json(const Progress& progress) {
+  return {{"step", progress.step},
+          {"epoch", progress.epoch},
+          {"next_row", progress.next_row},
+          {"train_loss_sum", exact(progress.train_loss_sum)},
+          {"worker_steps", progress.worker_steps},
+          {"best_metric", exact(progress.best_metric)},
+          {"best_epoch", progress.best_epoch},
+          {"epochs_since_best", progress.epochs_since_best},
+          {"seconds", exact(progress.seconds)}};
+}
+
+Progress progress_from(const json& j) {
+  Progress progress;
+  progress.step = j.at("step").get<std::uint64_t>();
+  progress.epoch = j.at("epoch").get<std::uint64_t>();
+  progress.next_row = j.at("next_row").get<std::uint64_t>();
+  progress.train_loss_sum = exact_from(j.at("train_loss_sum"));
+  progress.worker_steps = j.value("worker_steps", progress.worker_steps);
+  progress.best_metric = exact_from(j.at("best_metric"));
+  progress.best_epoch = j.at("best_epoch").get<std::uint64_t>();
+  progress.epochs_since_best = j.at("epochs_since_best").get<std::uint64_t>();
+  progress.seconds = exact_from(j.at("seconds"));
+  return progress;
+}
+
+std::string state_prefix(std::size_t index) {
+  return "state" + std::to_string(index) + ".";
+}
+std::string kept_prefix(const std::string& name) {
+  return "kept." + name + ".";
+}
+
+void save_state(const Checkpoint& checkpoint, const std::string& path) {
+  const Layout layout = layout_of(checkpoint.model.network);
+  std::vector<TensorView> tensors;
+  for (std::size_t i = 0; i < checkpoint.state.size(); ++i) {
+    add_segments(layout, checkpoint.state[i], state_prefix(i), tensors);
+  }
+  std::vector<std::string> kept;
+  for (const auto& [name, values] : checkpoint.kept) {
+    add_segments(layout, values, kept_prefix(name), tensors);
+    kept.push_back(name);
+  }
+  const auto replace = json::error_handler_t::replace;
+  write_tensors(path, tensors,
+                {{"evener.state_format", kFormat},
+                 {"evener.states", std::to_string(checkpoint.state.size())},
+                 {"evener.kept", json(kept).dump()},
+                 {"evener.progress", progress_json(checkpoint.progress).dump()},
+                 {"evener.options", json(checkpoint.options).dump(-1, ' ', false, replace)}});
+}
+
+void load_state(const std::string& path, Checkpoint& checkpoint) {
+  const TensorFile file(path);
+  const auto text = [&](const std::string& key) -> const std::string& {
+    const auto found = file.metadata().find(key);
+    if (found == file.metadata().end() || found->second.size() > kMaxMetadata) {
+      throw Error(path + ": metadata '" + key + "' is missing or too long");
+    }
+    return found->second;
+  };
+  if (text("evener.state_format") != kFormat || !file.checksummed()) {
+    throw Error(path + ": is not a training state that this program reads");
+  }
+  std::size_t states = 0;
+  std::vector<std::string> kept;
+  try {
+    states = json::parse(text("evener.states")).get<std::size_t>();
+    kept = json::parse(text("evener.kept")).get<std::vector<std::string>>();
+    checkpoint.progress = progress_from(json::parse(text("evener.progress")));
+    checkpoint.options = json::parse(text("evener.options")).get<decltype(checkpoint.options)>();
+  } catch (const json::exception& error) {
+    throw Error(path + ": metadata: " + error.what());
+  }
+  if (states > kMaxStates) throw Error(path + ": too many state vectors");
+  const Layout layout = layout_of(checkpoint.model.network);
+  for (std::size_t i = 0; i < states; ++i) {
+    checkpoint.state.push_back(read_segments(file, layout, state_prefix(i)));
+  }
+  for (const auto& name : kept) {
+    checkpoint.kept[name] = read_segments(file, layout, kept_prefix(name));
+  }
+}
+
+Checkpoint load_place(const Place& place) {
+  Checkpoint checkpoint;
+  checkpoint.model = load_model(place.path / kModelFile);
+  load_state(place.path / kStateFile, checkpoint);
+  if (checkpoint.progress.step != place.step) {
+    throw Error(fmt::format("{}: is of step {}", place.path.string(), checkpoint.progress.step));
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+void save_checkpoint(const Checkpoint& checkpoint, const std::string& directory, int keep) {
+  const fs::path parent = directory;
+  std::error_code error;
+  if (fs::create_directories(parent, error)) sync_directory(fs::absolute(parent).parent_path());
+  if (error) fail(parent, "cannot create", error.value());
+  remove_leftovers(parent);
+
+  const std::string name = fmt::format("{}{:08}", kStep, checkpoint.progress.step);
+  const fs::path temporary = parent / (std::string(kTemporary) + name);
+  const fs::path target = parent / name;
+  const fs::path aside = parent / (name + std::string(kAside));
+  try {
+    if (!fs::create_directory(temporary, error)) fail(temporary, "cannot create", error.value());
+    save_model(checkpoint.model, temporary / kModelFile);
+    save_state(checkpoint, temporary / kStateFile);
+    sync_directory(temporary);
+    if (fs::exists(target, error)) {
+      remove_place({checkpoint.progress.step, true, aside});
+      rename_directory(target, aside);
+    }
+    rename_directory(temporary, target);
+    sync_directory(parent);
+  } catch (...) {
+    fs::remove_all(temporary, error);
+    throw;
+  }
+
+  int kept = 0;
+  for (const Place& place : places_in(parent)) {
+    const bool stale = place.aside || place.step > checkpoint.progress.step;
+    if (stale || ++kept > std::max(keep, 1)) remove_place(place);
+  }
+}
+
+std::optional<Checkpoint> load_checkpoint(const std::string& directory,
+                                          const std::function<void(const std::string&)>& warn) {
+  const std::vector<Place> places = places_in(directory);
+  std::string last;
+  for (const Place& place : places) {
+    try {
+      return load_place(place);
+    } catch (const Error& error) {
+      last = error.what();
+      if (warn) warn("checkpoint passed over: " + last);
+    }
+  }
+  if (places.empty()) return std::nullopt;
+  throw Error(fmt::format("{}: none of {} can be loaded; the last one: {}", directory,
+                          counted(places.size(), "checkpoint"), last));
+}
+
+std::map<std::string, std::string> checkpoint_options(const std::string& directory) {
+  for (const Place& place : places_in(directory)) {
+    try {
+      const TensorFile file(place.path / kStateFile);
+      return json::parse(file.metadata().at("evener.options"))
+          .get<std::map<std::string, std::string>>();
+    } catch (const std::exception&) {  // damaged: an older one will do
+    }
+  }
+  return {};
+}
+
+}  // namespace evener

@@ -1,0 +1,39 @@
+// A trained model as a user holds it: network, parameters, and what prediction needs beside them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evener/core/buffer.h"
+#include "evener/data/transform.h"
+#include "evener/nn/network.h"
+#include "evener/run/artifacts/model_file.h"
+
+namespace evener {
+
+struct Model {
+  Network network;
+  std::uint32_t raw_features = 0;  // of the data before the transform
+  Transform transform;
+  std::vector<std::string> label_names;   // empty or one a label
+  std::vector<float> inverse_propensity;  // of the training labels, for PSP@k; may be empty
+  FloatBuffer parameters;                 // in layout_of(network)
+};
+
+/// One tensor per segment (unpadded: "hidden1.weight" [D, H], "hidden1.bias" [H], ...),
+/// "transform.idf", "inverse_propensity", "label_names" (UTF-8, each ended by a line break), and
+/// metadata "evener.format", "evener.network" and "evener.transform" (JSON).
+void save_model(const Model& model, const std::string& path);
+
+/// Refuses (Error naming the tensor) what is damaged or contradicts itself, before it allocates for
+/// sizes that the file does not hold.
+Model load_model(const std::string& path);
+
+/// Vectors in the network's layout as tensors of a file, `prefix` before each segment's name.
+void add_segments(const Layout& layout, const FloatBuffer& vector, const std::string& prefix,
+                  std::vector<TensorView>& tensors);
+/// Checks all shapes, then allocates and reads. The padding of the result is zero.
+FloatBuffer read_segments(const TensorFile& file, const Layout& layout, const std::string& prefix);
+
+}  // namespace evener

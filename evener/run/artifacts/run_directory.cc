@@ -1,0 +1,157 @@
+#include "evener/run/artifacts/run_directory.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "evener/core/error.h"
+#include "evener/run/artifacts/run_info.h"
+
+namespace evener {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLockFile = ".lock";
+
+[[noreturn]] void fail(const std::string& path, const char* what, int error) {
+  throw Error(path + ": " + what + ": " + std::strerror(error));
+}
+
+/// The names in a directory, the lock file not among them.
+std::vector<fs::path> contents(const std::string& path) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename() != kLockFile) found.push_back(it->path());
+  }
+  if (error) fail(path, "cannot list", error.value());
+  return found;
+}
+
+/// What AtomicFile leaves when its process is killed: NAME.tmpPID.N. We hold the lock, so nobody
+/// is writing them.
+void remove_temporaries(const std::string& path) {
+  std::error_code ignored;
+  for (const fs::path& file : contents(path)) {
+    const std::string extension = file.stem().extension().string();
+    if (extension.compare(0, 4, ".tmp") == 0) fs::remove(file, ignored);
+  }
+}
+
+// What a run writes before its first step.
+const std::set<std::string> kEarlyFiles{"config.toml", "log.txt", "metrics.jsonl", "tensorboard"};
+
+void remove_never_trained(const std::string& path) {
+  if (!never_trained(path)) return;
+  std::error_code ignored;  // what is left shows in `refuse_used`
+  for (const fs::path& file : contents(path)) fs::remove_all(file, ignored);
+}
+
+void refuse_used(const std::string& path) {
+  if (contents(path).empty()) return;
+  throw UsageError(path + ": exists and is not empty; choose another directory, or resume it");
+}
+
+}  // namespace
+
+std::string default_run_directory(const std::string& name, std::time_t now) {
+  std::string clean;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool safe = byte >= 0x80 || std::isalnum(byte) != 0 || c == '.' || c == '_' || c == '-';
+    clean += safe ? c : '-';
+  }
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 32> stamp{};
+  std::strftime(stamp.data(), stamp.size(), "%Y%m%d-%H%M%S", &local);
+  return fmt::format("runs/{}-{}", clean, stamp.data());
+}
+
+bool never_trained(const std::string& path) {
+  std::error_code error;
+  // Without our lock file it is somebody else's directory.
+  if (!fs::exists(path + "/" + kLockFile, error)) return false;
+  const auto files = contents(path);
+  const bool early = std::all_of(files.begin(), files.end(), [](const fs::path& file) {
+    return kEarlyFiles.count(file.filename().string()) > 0;
+  });
+  const auto records = last_records(path + "/metrics.jsonl");
+  return early && std::all_of(records.begin(), records.end(),
+                              [](const auto& record) { return record.first == "note"; });
+}
+
+std::string make_free_directory(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  for (int number = 1; !error; ++number) {
+    std::string name = number == 1 ? path : fmt::format("{}-{}", path, number);
+    if (fs::create_directory(name, error)) return name;
+    // Something that is no directory has the name: no reason to give up.
+    if (error == std::errc::file_exists) error.clear();
+  }
+  fail(path, "cannot create", error.value());
+}
+
+RunDirectory::RunDirectory(const std::string& path, Open open) : path_(path) {
+  std::error_code error;
+  if (open == Open::resume) {
+    if (!fs::is_directory(path, error)) throw UsageError(path + ": there is no run to resume");
+  } else {
+    fs::create_directories(path, error);
+    if (error) fail(path, "cannot create", error.value());
+    // Not even a lock file goes into a directory that is somebody else's. A locked one is left to
+    // `lock`, whose message says more.
+    if (!fs::exists(path + "/" + kLockFile, error)) refuse_used(path);
+  }
+  lock();
+  try {
+    if (open == Open::resume) {
+      remove_temporaries(path);
+    } else {
+      remove_never_trained(path);
+      refuse_used(path);
+    }
+  } catch (...) {
+    close(lock_);
+    throw;
+  }
+}
+
+RunDirectory::~RunDirectory() {
+  close(lock_);
+}
+
+// The lock file stays: removing it would let a third process lock a new one beside the second's.
+void RunDirectory::lock() {
+  const std::string file = path_ + "/" + kLockFile;
+  lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) fail(file, "cannot open", errno);
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    std::array<char, 32> holder{};
+    const ssize_t read = pread(lock_, holder.data(), holder.size() - 1, 0);
+    close(lock_);
+    if (error != EWOULDBLOCK) fail(file, "cannot lock", error);
+    throw Error(fmt::format("{}: process {} is training into it", path_,
+                            read > 0 ? holder.data() : "(starting)"));
+  }
+  // For the message above only; without it (disk full) the lock holds all the same.
+  const std::string pid = std::to_string(getpid());
+  [[maybe_unused]] const bool told =
+      ftruncate(lock_, 0) == 0 && pwrite(lock_, pid.data(), pid.size(), 0) > 0;
+}
+
+}  // namespace evener

@@ -1,0 +1,72 @@
+#include "evener/run/artifacts/run_info.h"
+
+#include <fstream>
+#include <utility>
+
+#include "evener/run/artifacts/checkpoint.h"
+#include "evener/run/options/config.h"
+#include "evener/run/session/train.h"
+
+namespace evener {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// The names of the workers in a trace.json: they stand before everything else, one a line, as
+/// threads from 1 on and with their numbers.
+std::vector<std::string> traced_devices(const std::string& path) {
+  std::vector<std::string> names;
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    if (line.ends_with(',')) line.pop_back();
+    const auto entry = ordered_json::parse(line, nullptr, false);
+    if (!entry.is_object() || entry.value("ph", "") != "M") break;
+    if (entry.value("name", "") != "thread_name" || entry.value("tid", 0) == 0) continue;
+    const auto name = entry.value("/args/name"_json_pointer, std::string());
+    names.push_back(name.substr(name.find(' ') + 1));
+  }
+  return names;
+}
+
+}  // namespace
+
+RunInfo run_info(const std::string& directory) {
+  TrainOptions options;
+  apply_option_texts(read_config(directory + "/config.toml"), options);
+  RunInfo info;
+  info.virtual_time = is_simulation(checkpoint_options(directory + "/checkpoints"));
+  info.emulation = options.emulate;
+  info.strategy = strategy_of(options);
+  info.devices = traced_devices(directory + "/trace.json");
+  if (info.devices.empty()) info.devices = {options.devices};
+  return info;
+}
+
+std::map<std::string, ordered_json> last_records(const std::string& path) {
+  std::ifstream file(path);
+  std::map<std::string, ordered_json> last;
+  for (std::string line; std::getline(file, line);) {
+    auto record = ordered_json::parse(line, nullptr, false);
+    if (!record.is_object() || !record.contains("kind") || !record["kind"].is_string()) continue;
+    const auto kind = record["kind"].get<std::string>();
+    record.erase("kind");
+    if (kind != "end") last.erase("end");
+    last[kind] = std::move(record);
+  }
+  return last;
+}
+
+Metrics metrics_in(const ordered_json& record) {
+  Metrics metrics;
+  for (const auto& [name, value] : record.items()) {
+    const bool metric = name.find('@') != std::string::npos || name == "loss" || name == "auc" ||
+                        name == "accuracy";
+    if (metric && value.is_number()) metrics[name] = value.get<double>();
+  }
+  return metrics;
+}
+
+}  // namespace evener

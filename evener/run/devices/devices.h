@@ -1,0 +1,68 @@
+// The devices of a run: what --devices and --emulate name, or a cluster file in their place.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evener/device/device.h"
+#include "evener/run/devices/find_devices.h"
+#include "evener/run/options/options.h"
+#include "evener/runtime/virtual_time.h"
+
+namespace evener {
+
+struct RunDevices {
+  std::vector<std::unique_ptr<Device>> devices;
+  std::string found;               // what auto is here, with threads; empty: not asked for
+  std::vector<double> speeds;      // emulated, one a device; empty: none
+  std::vector<std::string> notes;  // for people: what auto left out, workers that share cores
+  std::optional<VirtualTimeOptions> virtual_time;
+
+  std::size_t count() const { return virtual_time ? virtual_time->devices.size() : devices.size(); }
+};
+
+using MakeDevice = std::function<std::unique_ptr<Device>(const std::string&, const DeviceOptions&)>;
+
+/// What opening devices needs beside the user's options.
+struct DeviceContext {
+  /// What --devices auto is here; asked only where it is needed, since looking takes time.
+  std::function<FoundDevices()> automatic = [] { return FoundDevices{"cpu", {}}; };
+  std::string cache_directory;  // for compiled kernels; empty: none
+  MakeDevice make = make_device;
+  std::function<void(const std::string&)> say;  // as DeviceOptions'
+};
+
+/// --devices, --emulate and --memory-limit: "cpu:1,cpu:1". UsageError where the list is empty or
+/// names a device twice; `cpu:T` may come more than once, each with threads of its own.
+RunDevices open_devices(const TrainOptions& options, const DeviceContext& context);
+
+/// The one device of a command that has no use for more; `option` is where it was named. A limit of
+/// its memory is "512", or empty. UsageError for a list, and for a limit of a processor.
+std::unique_ptr<Device> open_one_device(const std::string& option, const std::string& name,
+                                        const std::string& memory_limit,
+                                        const DeviceContext& context);
+
+/// The speeds that "1=x0.25, cpu:2=x0.5" gives to devices by index or name; empty for "".
+std::vector<double> parse_emulation(const std::string& text, const std::vector<std::string>& names);
+
+/// Bytes for each device from "512" or "512, opencl:0.0=256", in megabytes; 0: no limit. UsageError
+/// where one limit would silently replace another, or is for a processor.
+std::vector<std::size_t> parse_memory_limits(const std::string& text,
+                                             const std::vector<std::string>& names);
+
+/// Makes --devices, --emulate and --memory-limit speak of these devices of the run alone: what a
+/// resumed run goes on with.
+void keep_devices(TrainOptions& options, const std::vector<std::string>& names,
+                  const std::vector<std::size_t>& kept);
+
+/// Of a cluster: `auto` is dasp. UsageError for strategies of one machine.
+std::string strategy_for_nodes(const TrainOptions& options);
+
+/// `auto` is sequential on one device, and on several what those train by that trials leave
+/// (run/devices/device_trials.h).
+std::string strategy_for(const TrainOptions& options, std::size_t devices);
+
+}  // namespace evener

@@ -1,0 +1,86 @@
+#include "evener/run/options/cluster_options.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "evener/cluster/transport/certs.h"
+#include "evener/core/error.h"
+#include "evener/core/file.h"
+
+namespace evener {
+
+namespace {
+
+constexpr int kMostNodes = 4096;
+
+int parse_count(std::string_view text, const std::string& whole) {
+  int count = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (problem != std::errc() || end != text.data() + text.size() || count < 1 ||
+      count > kMostNodes) {
+    throw UsageError(
+        fmt::format("--workers {}: give a number such as 4, or a range such as 2:8", whole));
+  }
+  return count;
+}
+
+std::string host_of(const std::string& address) {
+  return address.substr(0, address.rfind(':'));
+}
+
+bool is_loopback(const std::string& address) {
+  const std::string host = host_of(address);
+  return host == "localhost" || host == "[::1]" || host.rfind("127.", 0) == 0;
+}
+
+}  // namespace
+
+void parse_worker_counts(const std::string& text, CoordinatorOptions& options) {
+  const std::string_view whole = text;
+  const std::size_t colon = whole.find(':');
+  options.least = parse_count(whole.substr(0, colon), text);
+  options.most =
+      colon == std::string_view::npos ? options.least : parse_count(whole.substr(colon + 1), text);
+  if (options.most < options.least) {
+    throw UsageError(fmt::format("--workers {}: the second number is the smaller one", text));
+  }
+}
+
+Tls read_tls(const std::string& folder, const std::string& role) {
+  if (folder.empty()) return {};
+  const auto read = [&](const std::string& name) {
+    const std::string path = folder + "/" + name;
+    if (!std::filesystem::exists(path)) {
+      throw UsageError(fmt::format("--tls {}: there is no {} in it; `evener certs {}` makes one",
+                                   folder, name, folder));
+    }
+    const MappedFile file(path);
+    const auto bytes = file.bytes();
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // NOLINT
+  };
+  return {read(kAuthorityFile), read(role + ".pem"), read(role + ".key")};
+}
+
+void check_listening(const std::string& address, const Tls& tls, bool insecure) {
+  if (is_loopback(address) || tls.on() || insecure) return;
+  throw UsageError(fmt::format(
+      "--listen {}: others could join and read without TLS; give --tls FOLDER (`evener certs "
+      "FOLDER` makes it), or --insecure",
+      address));
+}
+
+void check_address(const std::string& option, const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  int port = -1;
+  if (colon != std::string::npos && colon > 0) {
+    const char* end = address.data() + address.size();
+    const auto [stop, problem] = std::from_chars(address.data() + colon + 1, end, port);
+    if (problem != std::errc() || stop != end) port = -1;
+  }
+  if (port >= 0 && port <= 65535) return;
+  throw UsageError(fmt::format("{} {}: give HOST:PORT, such as 127.0.0.1:7070", option, address));
+}
+
+}  // namespace evener

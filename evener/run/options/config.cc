@@ -1,0 +1,97 @@
+#include "evener/run/options/config.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "evener/core/error.h"
+
+namespace evener {
+
+namespace {
+
+std::string at(const std::string& path, const toml::source_region& where) {
+  return fmt::format("{}:{}: ", path, where.begin.line);
+}
+
+/// The text that the command line would have for this value.
+std::string value_text(const toml::node& node, const std::string& where) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  if (const auto* whole = node.as_integer()) return fmt::to_string(whole->get());
+  if (const auto* real = node.as_floating_point()) return fmt::format("{}", real->get());
+  if (const auto* array = node.as_array()) {
+    std::string text;
+    for (const auto& item : *array) {
+      text += (text.empty() ? "" : ",") + value_text(item, where);
+    }
+    return text.empty() ? "none" : text;
+  }
+  throw UsageError(where + "a value is needed: text, a number, true, false or a list");
+}
+
+std::string toml_value(const OptionInfo& info, const std::string& text) {
+  switch (text == "auto" ? OptionKind::text : info.kind) {
+    case OptionKind::flag:
+    case OptionKind::integer:
+      return text;
+    case OptionKind::real:
+      // TOML tells 1 from 1.0; both are read, but the file should say what the option is.
+      return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+    case OptionKind::list:
+      return text == "none" ? "[]" : "[" + text + "]";
+    default: {
+      std::string quoted = "\"";
+      for (const char c : text) {
+        if (c == '"' || c == '\\') quoted += '\\';
+        const auto byte = static_cast<unsigned char>(c);
+        quoted += byte < 0x20 || byte == 0x7F ? fmt::format("\\u{:04X}", byte) : std::string(1, c);
+      }
+      return quoted + "\"";
+    }
+  }
+}
+
+}  // namespace
+
+OptionTexts read_config(const std::string& path) {
+  if (!std::filesystem::exists(path)) throw UsageError(path + ": there is no such config file");
+  toml::table table;
+  try {
+    table = toml::parse_file(path);
+  } catch (const toml::parse_error& problem) {
+    throw UsageError(at(path, problem.source()) + std::string(problem.description()));
+  }
+  OptionTexts texts;
+  TrainOptions scratch;
+  for (const auto& [key, node] : table) {
+    const std::string where = at(path, key.source());
+    const OptionInfo& info = find_train_option(std::string(key.str()), where);
+    const std::string text = value_text(node, where);
+    try {
+      info.set(scratch, text);
+    } catch (const UsageError& problem) {
+      throw UsageError(where + problem.what());
+    }
+    texts[info.name] = text;
+  }
+  return texts;
+}
+
+std::string config_text(const TrainOptions& options) {
+  std::string text = "# The options of this run; `evener train --config` takes this file.\n";
+  std::string group;
+  for (const auto& info : train_option_table()) {
+    if (!info.of_run) continue;
+    if (info.group != group) {
+      group = info.group;
+      text += "\n# " + group + "\n";
+    }
+    text += fmt::format("{} = {}\n", info.name, toml_value(info, info.get(options)));
+  }
+  return text;
+}
+
+}  // namespace evener

@@ -1,0 +1,82 @@
+#include "evener/run/options/recipe.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace evener {
+
+namespace {
+
+// One label a row is a choice between classes, which is what softmax models. Of many labels a row,
+// sigmoid judges each on its own and ranks better, but only where labels have enough rows to learn
+// from; where most have a handful, softmax's competition between labels learns faster and better.
+constexpr double kRowsPerLabel = 10;
+
+std::string loss_for(const Dataset& data) {
+  bool one_each = true;
+  for (std::size_t row = 0; row < data.rows() && one_each; ++row) {
+    one_each = data.labels.row(row).indices.size() == 1;
+  }
+  if (one_each) return "softmax";
+  const double rows_per_label = static_cast<double>(data.labels.nonzeros()) /
+                                static_cast<double>(std::max<std::uint32_t>(1, data.label_count));
+  return rows_per_label >= kRowsPerLabel ? "sigmoid" : "softmax";
+}
+
+double learning_rate_for(const TrainOptions& options) {
+  if (options.optimizer == "sgd") return 0.5;
+  if (options.optimizer == "momentum") return 0.05;
+  if (options.optimizer == "adagrad") return 0.05;
+  return options.loss == "sigmoid" ? 0.01 : 0.003;
+}
+
+// Small sets need more passes: about so many updates, within bounds that keep the smallest from
+// being learnt by heart and give the largest time to settle.
+constexpr double kUpdates = 800;
+constexpr double kFewestEpochs = 9;
+constexpr double kMostEpochs = 40;
+
+std::uint32_t epochs_for(const TrainOptions& options, std::size_t rows) {
+  const double updates = std::max(1.0, static_cast<double>(rows) / options.global_batch_size);
+  return static_cast<std::uint32_t>(
+      std::clamp(std::ceil(kUpdates / updates), kFewestEpochs, kMostEpochs));
+}
+
+// Many rows can fill a narrow layer, and every unit costs as many multiplications as there are
+// labels; few rows are what wide layers with much dropout are for.
+constexpr std::size_t kManyRows = 30'000;
+constexpr std::uint32_t kWide = 512;
+
+std::vector<std::uint32_t> hidden_for(std::size_t rows) {
+  return {rows >= kManyRows ? kWide / 2 : kWide};
+}
+
+double dropout_for(const TrainOptions& options) {
+  const auto widest = std::max_element(options.hidden.begin(), options.hidden.end());
+  return widest == options.hidden.end() || *widest >= kWide ? 0.5 : 0.4;
+}
+
+}  // namespace
+
+TrainOptions with_recipe(TrainOptions options, const TrainingData& data) {
+  if (options.loss == "auto") options.loss = loss_for(data.train);
+  if (options.hidden == std::vector{kAutoWidth}) options.hidden = hidden_for(data.row_count());
+  if (options.dropout == kAutoDropout) options.dropout = dropout_for(options);
+  if (options.learning_rate == 0) options.learning_rate = learning_rate_for(options);
+  if (options.epochs == 0) options.epochs = epochs_for(options, data.row_count());
+  return options;
+}
+
+TrainOptions with_earlier_recipe(TrainOptions options, const OptionTexts& earlier) {
+  const auto take = [&](const char* name) {
+    find_train_option(name).set(options, earlier.at(name));
+  };
+  if (options.loss == "auto") take("loss");
+  if (options.hidden == std::vector{kAutoWidth}) take("hidden");
+  if (options.dropout == kAutoDropout) take("dropout");
+  if (options.learning_rate == 0) take("learning-rate");
+  if (options.epochs == 0) take("epochs");
+  return options;
+}
+
+}  // namespace evener

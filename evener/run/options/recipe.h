@@ -1,0 +1,16 @@
+// The recipe: what options that were left to `auto` become for the data at hand. The choices and
+// the measurements behind them are in docs/results.md.
+#pragma once
+
+#include "evener/run/options/options.h"
+#include "evener/run/session/data.h"
+
+namespace evener {
+
+/// `options` with nothing left open; what was given stays as it is.
+TrainOptions with_recipe(TrainOptions options, const TrainingData& data);
+
+/// The same for a run that is resumed: open options are what they were in `earlier`.
+TrainOptions with_earlier_recipe(TrainOptions options, const OptionTexts& earlier);
+
+}  // namespace evener

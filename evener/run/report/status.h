@@ -1,0 +1,16 @@
+// How a run stands, for those who ask from outside.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "evener/run/report/reporter.h"
+#include "evener/runtime/engine.h"
+
+namespace evener {
+
+/// JSON; `seconds` of training so far, for shares of it; `ignored` pushes.
+std::string status_json(const Engine& engine, const ProgressState& state, double seconds,
+                        std::uint64_t ignored);
+
+}  // namespace evener

@@ -1,0 +1,216 @@
+// Gossiping peers on bad links, and beside one that says what it should not.
+#include <cmath>
+
+#include "tests/cluster/gossip/gossip_peers.h"
+#include "tests/cluster/transport/rough_transport.h"
+#include "tests/sanitized.h"
+
+namespace evener {
+namespace {
+
+using testing::HasSubstr;
+
+class GossipFaults : public GossipPeerTest {};
+
+// A message takes longer than the silence after which a peer is taken for dead, than anybody
+// lingers at the end, and than any peer_heartbeat behind it may wait.
+TEST_F(GossipFaults, OnASlowLinkNobodyIsTakenForDeadAndNothingIsSentTwice) {
+  if (kSanitized) GTEST_SKIP() << "what a peer does with so large a model takes too long here";
+  constexpr std::uint32_t kFeatures = 375'000;  // a dozen chunks, and as many signs of life
+  work_.network.features = data_.feature_count = kFeatures;
+  work_.data = TestWorker::print(data_);
+  work_.start.resize(layout_of(work_.network).size);
+  initialise(work_.network, 5, work_.start);
+  work_.epochs = 0.1;
+  const std::size_t model = 4 * ModelUpdateLayout(work_.network).size();
+  transport_ = std::make_shared<RoughTransport>(
+      make_local_transport(), Roughness{.bytes_per_second = static_cast<double>(model) / 4});
+  std::vector<std::unique_ptr<Running>> peers;
+  for (int i = 0; i < 3; ++i) peers.push_back(start(i, {"a", "b", "c"}, "gossip:overlap=1"));
+  std::uint64_t exchanges = 0, sent = 0;
+  for (const auto& peer : peers) {
+    peer->wait();
+    exchanges += peer->result.exchanges + peer->result.declined;
+    sent += peer->result.sent;
+  }
+  expect_same_models(peers);
+  EXPECT_GT(exchanges, 0U);
+  EXPECT_EQ(sent, (exchanges + 3 * 2) * model) << "offers, answers, and the last models";
+}
+
+TEST_F(GossipFaults, WhereConnectionsAreCutAllTheTimeEveryLetterCountsOnce) {
+  work_.epochs = 10;
+  silence_ = 30;
+  for (const char* strategy : {"gossip", "gossip:merge=pushsum:overlap=0",
+                               "adaptive-gossip:rows=changed:eps-rows=0.05:warmup=5"}) {
+    transport_ = std::make_shared<RoughTransport>(make_local_transport(), Roughness{.cuts = 0.05});
+    std::vector<std::unique_ptr<Running>> peers;
+    for (int i = 0; i < 3; ++i) peers.push_back(start(i, {"a", "b", "c"}, strategy, 2e-3));
+    double weight = 0;
+    std::uint64_t exchanges = 0;
+    for (const auto& peer : peers) {
+      peer->wait();
+      weight += peer->weight;
+      exchanges += peer->result.exchanges;
+    }
+    SCOPED_TRACE(strategy);
+    expect_same_models(peers);
+    EXPECT_NEAR(weight, 3, 1e-12) << "nothing is lost, or taken twice";
+    EXPECT_GT(exchanges, 10U);
+  }
+}
+
+TEST_F(GossipFaults, OneWhoseConnectionHasEndedIsSoonGivenUp) {
+  work_.epochs = 1e6;
+  silence_ = 1000;
+  const auto addresses = free_addresses(2);
+  auto puppet = std::make_unique<Puppet>(addresses);
+  auto peer = start(0, addresses, "gossip", 1e-3);
+  puppet->greet(peer_hello(addresses));
+  wire::PeerHeartbeat peer_heartbeat;
+  peer_heartbeat.set_sees(1);
+  puppet->say(peer_heartbeat);
+  EXPECT_EQ(puppet->next().kind(), wire::GossipMessage::OFFER) << "which nobody answers";
+  puppet.reset();  // as if it were killed
+  const auto given_up = [&] {
+    const std::lock_guard lock(peer->mutex);
+    return !peer->said.empty() && peer->said.back() == "peer 1: no sign of life for 2 s";
+  };
+  for (const Stopwatch clock; !given_up() && clock.elapsed() < 30;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(given_up());
+  peer->stop = true;
+  peer->wait();
+  EXPECT_EQ(peer->error, "");
+}
+
+TEST_F(GossipFaults, AModelThatIsNotFiniteOrNotThereIsRefusedAndCounted) {
+  work_.epochs = 1e6;
+  const auto addresses = free_addresses(2);
+  Puppet puppet(addresses);
+  auto peer = start(0, addresses, "gossip:period=1000000", 1e-3);
+  puppet.greet(peer_hello(addresses));
+  ModelUpdate offer;
+  offer.values.assign(ModelUpdateLayout(work_.network).size(), NAN);
+  puppet.send(wire::GossipMessage::OFFER, 5, offer);
+  const wire::GossipMessage answer = puppet.next();
+  EXPECT_EQ(answer.kind(), wire::GossipMessage::DECLINE);
+  EXPECT_EQ(answer.sequence(), 5U);
+  puppet.send(wire::GossipMessage::OFFER, 6, {});
+  const wire::GossipMessage second = puppet.next();
+  EXPECT_EQ(second.kind(), wire::GossipMessage::DECLINE);
+  EXPECT_EQ(second.sequence(), 6U);
+  peer->stop = true;
+  peer->wait();
+  EXPECT_EQ(peer->error, "");
+  EXPECT_EQ(peer->result.refused, 2U);
+  for (std::size_t j = 0; j < peer->result.model.size(); ++j) {
+    ASSERT_TRUE(std::isfinite(peer->result.model[j]));
+  }
+}
+
+TEST_F(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
+  work_.epochs = 0.2;
+  silence_ = 1000;
+  const auto addresses = free_addresses(2);
+  Puppet puppet(addresses);
+  ModelUpdate bad;
+  bad.values.assign(ModelUpdateLayout(work_.network).size(), NAN);
+  wire::PeerHeartbeat peer_heartbeat;
+  peer_heartbeat.set_sees(1);
+
+  auto late = start(0, addresses, "gossip:overlap=0");
+  puppet.greet(peer_hello(addresses));
+  peer_heartbeat.set_trained(1000);
+  peer_heartbeat.set_training(60);
+  puppet.say(peer_heartbeat);
+  EXPECT_EQ(puppet.next().kind(), wire::GossipMessage::ASK);
+  puppet.send(wire::GossipMessage::MODEL, 0, bad);
+  late->wait();
+  EXPECT_THAT(late->error, HasSubstr("no peer gives its model"));
+
+  auto peer = start(0, addresses, "gossip:overlap=0");
+  puppet.greet(peer_hello(addresses));
+  peer_heartbeat.set_trained(0);
+  puppet.say(peer_heartbeat);
+  std::uint64_t answered = 0;
+  wire::GossipMessage message = puppet.next();
+  bad.places = ModelUpdate::Places::offered;
+  for (; message.kind() == wire::GossipMessage::OFFER; message = puppet.next(), ++answered) {
+    puppet.send(wire::GossipMessage::REPLY, message.sequence(), bad);
+  }
+  EXPECT_EQ(message.kind(), wire::GossipMessage::FINAL);
+  bad.places = ModelUpdate::Places::all;
+  puppet.send(wire::GossipMessage::FINAL, 0, bad);
+  peer_heartbeat.set_has_all(true);
+  puppet.say(peer_heartbeat);
+  peer->wait();
+  EXPECT_EQ(peer->error, "");
+  EXPECT_GT(answered, 0U);
+  EXPECT_EQ(peer->result.refused, answered + 1);
+  EXPECT_EQ(peer->result.exchanges, 0U);
+  EXPECT_EQ(peer->result.models, 1);
+}
+
+TEST_F(GossipFaults, WeightThatWasOfferedAndIsNotTakenComesBack) {
+  work_.epochs = 0.2;
+  silence_ = 1000;
+  const auto addresses = free_addresses(2);
+  Puppet puppet(addresses);
+  auto peer = start(0, addresses, "gossip:merge=pushsum:overlap=0");
+  puppet.greet(peer_hello(addresses));
+  wire::PeerHeartbeat peer_heartbeat;
+  peer_heartbeat.set_sees(1);
+  puppet.say(peer_heartbeat);
+  int declined = 0;
+  wire::GossipMessage message = puppet.next();
+  for (; message.kind() == wire::GossipMessage::OFFER; message = puppet.next(), ++declined) {
+    EXPECT_EQ(message.weight(), 0.5);
+    puppet.send(wire::GossipMessage::DECLINE, message.sequence(), {});
+  }
+  EXPECT_GT(declined, 1);
+  ASSERT_EQ(message.kind(), wire::GossipMessage::FINAL);
+  EXPECT_EQ(message.weight(), 1);
+  puppet.send(wire::GossipMessage::FINAL, 0, {});  // of no use, which is all the same here
+  peer_heartbeat.set_has_all(true);
+  puppet.say(peer_heartbeat);
+  peer->wait();
+  EXPECT_EQ(peer->error, "");
+  EXPECT_EQ(peer->weight, 1);
+}
+
+TEST_F(GossipFaults, WhoSpeaksAnotherVersionIsRefused) {
+  work_.epochs = 1e6;
+  const auto addresses = free_addresses(2);
+  auto peer = start(0, addresses, "gossip");
+  const std::string why = fmt::format("it speaks version {} of the protocol, this is version {}",
+                                      kProtocol + 1, kProtocol);
+  Message greets = peer_hello(addresses);
+  wire::Head head;
+  ASSERT_TRUE(head.ParseFromString(greets.head));
+  head.mutable_peer_hello()->set_protocol(kProtocol + 1);
+  const std::string refusal = "peer 1 was refused: " + why;
+  const auto refused = [&] {
+    const std::lock_guard lock(peer->mutex);
+    return std::find(peer->said.begin(), peer->said.end(), refusal) != peer->said.end();
+  };
+  Mailbox<wire::Head> nothing, answers;
+  std::shared_ptr<Channel> channel;
+  for (const Stopwatch clock; !refused() && clock.elapsed() < 20;) {
+    channel = make_grpc_transport()->connect(addresses[0], std::make_shared<Messages>(nothing));
+    channel->send(message_of(head));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_TRUE(refused());
+  head.mutable_join_request()->set_protocol(kProtocol + 1);
+  channel = make_grpc_transport()->connect(addresses[0], std::make_shared<Messages>(answers));
+  channel->send(message_of(head));
+  const auto answer = answers.get_within(20);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->refusal().why(), why);
+  peer->stop = true;
+}
+
+}  // namespace
+}  // namespace evener

@@ -1,0 +1,220 @@
+// Peers without a coordinator for tests, each on a thread of its own; and one that is a puppet.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/cluster/cluster.h"
+#include "tests/device/random_data.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "evener/cluster/gossip/gossip_peer.h"
+#include "evener/cluster/gossip/peer_event.h"
+#include "evener/nn/initialise.h"
+#include "evener/runtime/engine_replica.h"
+
+namespace evener {
+
+/// Ports that are free now.
+inline std::vector<std::string> free_addresses(int count) {
+  class Nobody final : public Handler {
+    void received(Message /*message*/) override {}
+    void ended(const std::string& /*why*/) override {}
+  };
+  std::vector<std::unique_ptr<Listener>> listeners;
+  std::vector<std::string> addresses;
+  for (int i = 0; i < count; ++i) {
+    listeners.push_back(make_grpc_transport()->listen(
+        "127.0.0.1:0",
+        [](const std::shared_ptr<Channel>& /*channel*/) { return std::make_shared<Nobody>(); }));
+    addresses.push_back(listeners.back()->address());
+  }
+  return addresses;
+}
+
+class GossipPeerTest : public testing::Test {
+ protected:
+  GossipPeerTest() : data_(make_data()) {
+    work_.network.features = data_.feature_count;
+    work_.network.labels = data_.label_count;
+    work_.network.hidden = {8};
+    work_.data = TestWorker::print(data_);
+    for (std::uint32_t row = 0; row < data_.rows(); ++row) work_.rows.push_back(row);
+    work_.batch = 10;
+    work_.epochs = 20;
+    work_.schedule.learning_rate = 0.1F;
+    work_.start.resize(layout_of(work_.network).size);
+    initialise(work_.network, 5, work_.start);
+  }
+  static Dataset make_data() {
+    Random random(3);
+    return random_data(random, 500, 40, 12);
+  }
+
+  struct Running {
+    GossipResult result;
+    double weight = 0;  // of push-sum, at the end
+    std::string error;
+    std::mutex mutex;
+    std::vector<std::string> said;
+    std::atomic<bool> stop{false}, fail{false};
+    std::thread thread;
+
+    void wait() {
+      if (thread.joinable()) thread.join();
+    }
+    ~Running() {
+      stop = true;  // where a test has failed
+      wait();
+    }
+  };
+  std::unique_ptr<Running> start(int rank, const std::vector<std::string>& addresses,
+                                 const std::string& strategy, Seconds per_step = 0,
+                                 const std::string& inside = "") {
+    auto running = std::make_unique<Running>();
+    running->thread =
+        std::thread([this, rank, addresses, strategy, per_step, inside, &running = *running] {
+          const StrategyChoice choice = parse_strategy(strategy);
+          GossipPeerOptions options;
+          options.self = rank;
+          options.addresses = addresses;
+          options.rule = gossip_rule(choice.values);
+          options.patience = 20;
+          options.silence = silence_;
+          if (transport_) options.transport = transport_;
+          options.interrupted = [&running] { return running.stop ? 2 : 0; };
+          options.say = [&running](const std::string& text) {
+            const std::lock_guard lock(running.mutex);
+            running.said.push_back(text);
+          };
+          options.progress = [per_step, &running](double, const GossipResult&) {
+            if (running.fail) throw Error("the disk is full");
+            std::this_thread::sleep_for(std::chrono::duration<double>(per_step));
+          };
+          Training training;
+          training.optimizer = Optimizer::sgd;
+          const auto device = make_device("cpu:1");
+          PeerReplica replica(inside.empty() ? device->make_replica(work_.network, training)
+                                             : two_devices(inside, training),
+                              work_.network, data_, peer_options(choice));
+          try {
+            running.result = run_gossip_peer(options, work_, replica);
+            running.weight = replica.weight();
+          } catch (const std::exception& problem) {
+            running.error = problem.what();
+          }
+        });
+    return running;
+  }
+
+  /// As one, by a strategy of their own.
+  std::unique_ptr<Replica> two_devices(const std::string& strategy,
+                                       const Training& training) const {
+    EngineSetup setup;
+    setup.network = work_.network;
+    setup.training = training;
+    setup.plan.data = &data_;
+    setup.strategy = parse_strategy(strategy);
+    setup.batch = work_.batch;
+    for (int i = 0; i < 2; ++i) setup.devices.push_back(make_device("cpu:1"));
+    return make_engine_replica(std::move(setup));
+  }
+
+  /// Of one who only says that it is peer 1 of 2.
+  Message peer_hello(const std::vector<std::string>& addresses) const {
+    GossipPeerOptions options;
+    options.self = 1;
+    options.addresses = addresses;
+    return message_of(greeting_of(options, work_, 7, 0));
+  }
+
+  void expect_same_models(const std::vector<std::unique_ptr<Running>>& peers) {
+    const FloatBuffer& first = peers.front()->result.model;
+    for (const auto& peer : peers) {
+      ASSERT_EQ(peer->error, "");
+      EXPECT_EQ(peer->result.models, static_cast<int>(peers.size()));
+      EXPECT_THAT(peer->said, testing::Each(testing::Not(testing::HasSubstr("no sign of life"))));
+      ASSERT_EQ(peer->result.model.size(), first.size());
+      for (std::size_t j = 0; j < first.size(); ++j) ASSERT_EQ(peer->result.model[j], first[j]);
+    }
+  }
+
+  Dataset data_;
+  GossipWork work_;
+  std::shared_ptr<Transport> transport_;  // null: gRPC
+  Seconds silence_ = 3;
+};
+
+/// Puts greetings and messages that come into a queue.
+class Messages final : public Handler {
+ public:
+  explicit Messages(Mailbox<wire::Head>& queue) : queue_(queue) {}
+  void received(Message message) override {
+    wire::Head head = head_of(message);
+    if (head.has_gossip_message() || head.has_peer_hello() || head.has_refusal())
+      queue_.put(std::move(head));
+  }
+  void ended(const std::string& /*why*/) override {}
+
+ private:
+  Mailbox<wire::Head>& queue_;
+};
+
+/// Peer 1 of 2, which says what it is told to.
+class Puppet {
+ public:
+  explicit Puppet(const std::vector<std::string>& addresses) : addresses_(addresses) {
+    listener_ = transport_->listen(addresses[1], [this](const std::shared_ptr<Channel>& /*own*/) {
+      return std::make_shared<Messages>(letters_);
+    });
+  }
+  /// When the other listens.
+  void greet(Message peer_hello) {
+    std::optional<wire::Head> head;
+    do {
+      head = letters_.get_within(20);
+      if (!head) throw Error("nobody greets");
+    } while (!head->has_peer_hello());
+    channel_ = transport_->connect(addresses_[0], std::make_shared<Messages>(nothing_));
+    channel_->send(std::move(peer_hello));
+  }
+  void say(const wire::PeerHeartbeat& peer_heartbeat) {
+    wire::Head head;
+    *head.mutable_peer_heartbeat() = peer_heartbeat;
+    channel_->send(message_of(head));
+  }
+  void send(wire::GossipMessage::Kind kind, std::uint64_t sequence, const ModelUpdate& update) {
+    wire::Head head;
+    head.mutable_gossip_message()->set_kind(kind);
+    head.mutable_gossip_message()->set_sequence(sequence);
+    set_header(update, *head.mutable_gossip_message()->mutable_update());
+    channel_->send(message_of(head));
+    const auto bytes = std::make_shared<std::vector<std::byte>>();
+    write_update(update, *bytes);
+    for (auto& chunk : chunks_of(bytes, sequence)) channel_->send(std::move(chunk));
+  }
+  /// The other's next.
+  wire::GossipMessage next() {
+    for (;;) {
+      const auto head = letters_.get_within(20);
+      if (!head) throw Error("no message comes");
+      if (head->has_gossip_message()) return head->gossip_message();
+    }
+  }
+
+ private:
+  std::vector<std::string> addresses_;
+  Mailbox<wire::Head> letters_, nothing_;
+  std::shared_ptr<Transport> transport_ = make_grpc_transport();
+  std::unique_ptr<Listener> listener_;
+  std::shared_ptr<Channel> channel_;
+};
+
+}  // namespace evener

@@ -1,0 +1,48 @@
+// A handler that keeps what comes, for tests.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "evener/cluster/transport/transport.h"
+#include "evener/cluster/wire/wire.h"
+#include "evener/core/mailbox.h"
+
+namespace evener {
+
+constexpr Seconds kSoon =
+    20;  // what a test waits for at most; it never waits for nothing that long
+
+class TestInbox final : public Handler {
+ public:
+  void received(Message message) override { events_.put(std::move(message)); }
+  void ended(const std::string& why) override { events_.put("ended: " + why); }
+
+  /// The next message; an Error where the conversation has ended or nothing comes.
+  Message message() {
+    auto event = events_.get_within(kSoon);
+    if (!event) throw Error("nothing came");
+    if (const auto* why = std::get_if<std::string>(&*event)) throw Error(*why);
+    return std::get<Message>(std::move(*event));
+  }
+  /// The next head of this kind; others are passed over.
+  wire::Head head(wire::Head::KindCase kind) {
+    for (;;) {
+      wire::Head head = head_of(message());
+      if (head.kind_case() == kind) return head;
+    }
+  }
+  /// Why it has ended; messages before that are passed over.
+  std::string end() {
+    while (const auto event = events_.get_within(kSoon)) {
+      if (const auto* why = std::get_if<std::string>(&*event)) return *why;
+    }
+    return "it goes on";
+  }
+
+ private:
+  Mailbox<std::variant<Message, std::string>> events_;
+};
+
+}  // namespace evener

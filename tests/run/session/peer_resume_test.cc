@@ -1,0 +1,107 @@
+// A gossiping peer that goes on from its checkpoint. Alone, so that what it does is the same every
+// time.
+#include "tests/run/session/train_fixture.h"
+#include <gtest/gtest.h>
+
+namespace evener {
+namespace {
+
+class PeerResume : public TrainFixture {
+ protected:
+  PeerResume() {
+    options_.strategy = "gossip";
+    options_.decay = "cosine";
+    options_.dropout = 0.3;
+    options_.test.clear();
+    GossipPeerOptions peers;
+    peers.addresses = {"alone"};
+    peers.transport = make_local_transport();
+    context_.peers = peers;
+  }
+  std::string checkpoints(const std::string& run) const { return folder_ / (run + "/checkpoints"); }
+  /// After so many steps.
+  void interrupt(const std::string& name, long steps) {
+    const TrainResult result = run(name, steps);
+    EXPECT_EQ(result.signal, SIGINT);
+    EXPECT_EQ(result.progress.step, static_cast<std::uint64_t>(steps));
+  }
+};
+
+TEST_F(PeerResume, GoesOnToTheSameBits) {
+  for (const char* optimizer : {"adam", "momentum", "adagrad", "sgd"}) {
+    for (const char* strategy : {"gossip", "adaptive-gossip:compress=top-k"}) {
+      options_.optimizer = optimizer;
+      options_.strategy = strategy;
+      const std::string name = std::string(optimizer) + strategy;
+      run(name);
+      for (const long steps : {3, 7, 12}) {  // the second: an epoch of its rows
+        const std::string cut = name + std::to_string(steps);
+        interrupt(cut, steps);
+        const TrainResult result = resume(cut);
+        EXPECT_EQ(result.ended, "epochs");
+        EXPECT_EQ(model(cut, "last"), model(name, "last")) << name << " after " << steps;
+      }
+    }
+  }
+}
+
+TEST_F(PeerResume, WithoutTheOptimizersStateItWouldBeAnotherModel) {
+  run("whole");
+  for (const bool forget : {false, true}) {
+    const std::string cut = forget ? "forgets" : "remembers";
+    interrupt(cut, 10);
+    auto checkpoint = load_checkpoint(checkpoints(cut), {});
+    ASSERT_TRUE(checkpoint);
+    ASSERT_EQ(checkpoint->state.size(), 2U) << "of Adam";
+    if (forget) {
+      for (auto& vector : checkpoint->state) vector = FloatBuffer(vector.size());
+    }
+    save_checkpoint(*checkpoint, checkpoints(cut));
+    resume(cut);
+    EXPECT_EQ(model(cut, "last") == model("whole", "last"), !forget);
+  }
+}
+
+TEST_F(PeerResume, TheBestModelSoFarIsKeptAndSoIsATrace) {
+  options_.test = folder_ / "test.txt";
+  options_.epochs = 6;
+  const TrainResult whole = run("whole");
+  ASSERT_GT(whole.progress.best_epoch, 0U);
+  EXPECT_EQ(whole.best_by, "p@1");
+  EXPECT_GE(whole.progress.best_metric, whole.metrics.at("p@1"));
+  const Model best = load_model(folder_ / "whole/best.safetensors");
+  EXPECT_GT(best.parameters.size(), 0U);
+  if (whole.progress.best_epoch == whole.progress.epoch) {
+    EXPECT_EQ(model("whole", "best"), model("whole", "last"));
+  }
+  EXPECT_NE(contents_of(folder_ / "whole/trace.json").find("\"step\""), std::string::npos);
+  ASSERT_EQ(whole.workers.size(), 1U);
+  EXPECT_FALSE(whole.workers[0].lost);
+  EXPECT_EQ(whole.workers[0].updates, whole.progress.step);
+  // What was best before is not forgotten when the run goes on.
+  interrupt("cut", 30);
+  const TrainResult result = resume("cut");
+  EXPECT_EQ(result.progress.best_metric, whole.progress.best_metric);
+  EXPECT_EQ(result.progress.best_epoch, whole.progress.best_epoch);
+  EXPECT_EQ(model("cut", "best"), model("whole", "best"));
+}
+
+TEST_F(PeerResume, WhatPeersCannotDoIsRefused) {
+  options_.test = folder_ / "test.txt";
+  options_.early_stop = "p@1";
+  EXPECT_THROW(run("stops"), UsageError);
+  options_.early_stop = "none";
+  options_.average = 1;
+  EXPECT_THROW(run("averages"), UsageError);
+}
+
+TEST_F(PeerResume, ARunThatIsDoneMayGoOnForMoreEpochs) {
+  run("more");
+  options_.epochs = 5;
+  const TrainResult result = resume("more");
+  EXPECT_EQ(result.progress.epoch, 5U);
+  EXPECT_GT(result.progress.step, 30U);
+}
+
+}  // namespace
+}  // namespace evener
