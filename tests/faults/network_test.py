@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from group import PeerGroup, braked
+from peer_group import PeerGroup, braked
 from cluster import Cluster, LONG
 
 HOSTS = {"coordinator": "10.77.0.1", "worker": "10.77.0.2"}

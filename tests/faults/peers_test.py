@@ -4,7 +4,7 @@ import signal
 import subprocess
 import unittest
 
-from group import PeerGroup, braked, free_addresses
+from peer_group import PeerGroup, braked, free_addresses
 from cluster import COMMAND
 
 
