@@ -12,7 +12,7 @@ import unittest
 
 from cluster import COMMAND, Process
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cluster/conformance"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cluster/transport/conformance"))
 from ranks import launcher  # noqa: E402
 
 FAMILY = os.environ["EVENER_TEST_MPI"]

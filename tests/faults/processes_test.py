@@ -45,7 +45,7 @@ class Killed(unittest.TestCase):
             cluster.workers[1].send(signal.SIGKILL)
             cluster.start_worker(1, emulate="x0.2")
             cluster.coordinator.wait_for("node 1 has joined")
-            self.assertIn("2 of 3 places taken: each has 1/3 of a batch", cluster.coordinator.said())
+            self.assertIn("2 of 3 slots taken: each has 1/3 of a batch", cluster.coordinator.said())
             self.assertIn("staleness        MB", "\n".join(cluster.shown_status(80)))
             narrow = cluster.shown_status(50)
             self.assertLessEqual(max(len(line) for line in narrow), 50, narrow)
