@@ -146,9 +146,9 @@ class StageTest(unittest.TestCase):
 
 class UsageTest(unittest.TestCase):
     def test_an_unknown_option_is_refused_before_anything_runs(self):
-        done = subprocess.run([ROOT / "scripts" / "test", "--quik"], capture_output=True, text=True, check=False)
+        done = subprocess.run([ROOT / "scripts" / "test", "--al"], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("--quick", done.stderr)
+        self.assertIn("--all", done.stderr)
 
 
 if __name__ == "__main__":
