@@ -10,6 +10,24 @@ function(evener_layer name)
   target_link_libraries(evener_${name} PUBLIC evener_flags ${ARG_USES} ${ARG_LIBRARIES})
 endfunction()
 
+# evener_strategies(TARGET)
+# The list of built-in strategies: a call of FILE_strategy() for each FILE.cc of
+# evener/policy/strategies. A new strategy is its file and nothing else.
+function(evener_strategies target)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/evener/policy/strategies/*.cc)
+  set(declarations "")
+  set(calls "")
+  foreach(file ${files})
+    get_filename_component(name ${file} NAME_WE)
+    string(APPEND declarations "Strategy ${name}_strategy();  // strategies/${name}.cc\n")
+    list(APPEND calls "${name}_strategy()")
+  endforeach()
+  list(JOIN calls ",\n          " calls)
+  set(source ${PROJECT_BINARY_DIR}/generated/evener/policy/built_in_strategies.cc)
+  configure_file(${PROJECT_SOURCE_DIR}/evener/policy/built_in_strategies.cc.in ${source} @ONLY)
+  target_sources(${target} PRIVATE ${source})
+endfunction()
+
 # evener_embed(TARGET TEMPLATE FILE...)
 # The files' texts as strings in the program: for each, the template's @NAME@ after the file's name
 # without its ending.

@@ -1,11 +1,11 @@
-// Durations are double seconds everywhere: what the virtual clock computes and reports print.
+// The clock.
 #pragma once
 
 #include <chrono>
 
-namespace evener {
+#include "evener/core/seconds.h"
 
-using Seconds = double;
+namespace evener {
 
 class Stopwatch {
  public:

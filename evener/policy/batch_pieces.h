@@ -1,5 +1,5 @@
-// A batch dealt out in small equal pieces to whoever is free: how devices of unknown speed share
-// one without anybody waiting long for the slowest.
+// A batch cut into small equal pieces; the next piece goes to the worker that is free. So devices
+// of unknown speed share a batch, and none waits long for the slowest.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ struct BatchPieces {
   std::size_t rows = 0;  // of a piece
 };
 
-/// About twenty pieces, and at least one for each worker. Of a batch that cannot be cut so, as few
-/// rows as can be are left for the next one.
+/// About twenty pieces, and at least one for each worker. Where the rows cannot be divided so, as
+/// few as possible are left for the next batch.
 inline BatchPieces split_into_pieces(std::size_t batch, std::size_t workers) {
   constexpr std::size_t kFewest = 16, kMost = 24;
   BatchPieces best;

@@ -98,4 +98,27 @@ bool BatchScaler::any_updates() const {
                      [](const auto& d) { return d.updates > 0; });
 }
 
+std::vector<StrategyOption> batch_size_options() {
+  return {
+      number_option("b-max", "auto", 1, kMostRows,
+                    "largest batch [rows]; auto: the run's batch size"),
+      number_option("b-min", "auto", 1, kMostRows, "smallest batch [rows]; auto: b-max/8"),
+      word_option("b-start", {"max", "min"}, "first batch size"),
+      number_option("mega-batch", "100", 1, kMostRows, "between two merges [batches of b-max]"),
+      word_option("scaler", {"paper", "released", "throughput", "off"},
+                  "batch sizes move by beta times the updates ahead; by beta; to the measured "
+                  "rates (ours); not at all"),
+      number_option("beta", "auto", 0, kMostRows,
+                    "rows for each update ahead of the mean; auto: b-min/2"),
+      number_option("smoothing", "0.5", 0.01, 1, "of scaler throughput: weight of the newest rate"),
+      number_option("dead-band", "0.05", 0, 1, "of scaler throughput: smaller moves are not made"),
+      word_option("rate-scaling", {"on", "off"}, "the learning rate moves with the batch size")};
+}
+
+std::vector<StrategyOption> rate_schedule_options() {
+  return {number_option("warmup", "0", 0, kMostRows, "epochs at b-min with a rising learning rate"),
+          number_option("rate-decay", "0", 0, kMostRows,
+                        "lr / (1 + rate-decay * epochs after warm-up)")};
+}
+
 }  // namespace evener

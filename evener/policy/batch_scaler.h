@@ -56,4 +56,8 @@ class BatchScaler {
   std::vector<DeviceProgress> progress_;
 };
 
+/// The options that it reads: of batch sizes, and of the learning rate over epochs.
+std::vector<StrategyOption> batch_size_options();
+std::vector<StrategyOption> rate_schedule_options();
+
 }  // namespace evener

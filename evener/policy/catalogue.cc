@@ -1,115 +1,115 @@
 #include "evener/policy/catalogue.h"
 
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "evener/core/error.h"
 #include "evener/core/nearest.h"
-#include "evener/policy/catalogue_options.h"
-#include "evener/policy/policies.h"
+#include "evener/policy/built_in_strategies.h"
 
 namespace evener {
 
 namespace {
 
-const std::vector<Strategy> kStrategies{
-    {"sequential",
-     "one device, one batch after the other: plain mini-batch training",
-     "",
-     Sharing::single,
-     {},
-     make_sequential},
-    {"hogwild", "CPU threads step in place on one shared model without locks",
-     "Recht, Re, Wright, Niu 2011", Sharing::in_place, hogwild_options(), make_hogwild},
-    {"hogbatch",
-     "small batches in place on CPU threads beside large ones on copies by accelerators",
-     "Ma, Rusu 2020",
-     Sharing::shared,
-     hogbatch_options(),
-     make_hogbatch,
-     {{"writeback", "overwrite"}}},
-    {"adaptive-hogbatch",
-     "hogbatch whose batch sizes evolve until all do equally many updates",
-     "Ma, Rusu 2020",
-     Sharing::shared,
-     adaptive_hogbatch_options(),
-     make_adaptive_hogbatch,
-     {{"writeback", "overwrite"}}},
-    {"sync",
-     "a part of each batch on every device, one update from the sum of gradients",
-     "what PyTorch DDP and TensorFlow MirroredStrategy do",
-     Sharing::gradients,
-     {word_option("split", {"equal", "speed"},
-                  "parts of a batch: equal, or by the devices' speed (ours)")},
-     make_sync},
-    {"elastic", "replicas pulled towards a common center every few steps",
-     "Zhang, Choromanska, LeCun 2015", Sharing::replicas, elastic_options(), make_elastic},
-    {"sma",
-     "replicas pulled towards a center with momentum after every step",
-     "Koliousis et al. 2019 (CROSSBOW)",
-     Sharing::replicas,
-     sma_options(),
-     make_sma,
-     {{"pull", "0.5"}}},
-    {"adaptive-sgd",
-     "replicas; batches to whoever is free, sizes by speed, merged with normalized weights",
-     "Ma, Rusu, Wu, Sim 2022",
-     Sharing::replicas,
-     adaptive_sgd_options(),
-     make_adaptive_sgd,
-     {{"b-max", "1024"},
-      {"b-min", "32"},
-      {"b-start", "min"},
-      {"scaler", "released"},
-      {"beta", "32"},
-      {"merge", "updates"},
-      {"perturbation-from", "10"},
-      {"warmup", "10"}}},
-    {"bsp", "parameter server: all push, the mean is applied, all go on", "Valiant 1990",
-     Sharing::pushes, bsp_options(), make_bsp},
-    {"asp", "parameter server: each push is applied as it comes, nobody waits",
-     "Dean et al. 2012 (DistBelief)", Sharing::pushes, asp_options(), make_asp},
-    {"ssp", "asp where nobody gets too far ahead of the slowest", "Ho et al. 2013", Sharing::pushes,
-     ssp_options(), make_ssp},
-    {"dssp", "ssp where the fastest gets extra turns by measured pace", "Zhao et al. 2019",
-     Sharing::pushes, dssp_options(), make_dssp},
-    {"dasp", "each worker moves between synchronous and asynchronous ways by its state",
-     "Ma, Xiang et al. 2023", Sharing::pushes, dasp_options(), make_dasp},
-    {"local-sgd", "replicas train alone for some steps, then all become their mean",
-     "McDonald et al. 2010; Stich 2019", Sharing::replicas, local_sgd_options(), make_local_sgd},
-    {"gossip", "replicas exchange with one peer every so many steps, without a server",
-     "Lian et al. 2018 (AD-PSGD)", Sharing::peers, gossip_options(), make_gossip},
-    {"adaptive-gossip", "gossip when the local model has changed, not by the clock",
-     "Ho, Wu, Liu 2018; the trigger is ours", Sharing::peers, adaptive_gossip_options(),
-     make_gossip},
-};
+/// Throws Error with what is wrong with a row, before a user can choose it.
+void check_row(const Strategy& row, const std::list<Strategy>& others) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(fmt::format("strategy '{}': {}", row.name, why));
+  };
+  const bool is_plain = std::all_of(row.name.begin(), row.name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+  if (row.name.empty() || !is_plain) refuse("a name has lower-case letters, digits and dashes");
+  if (!row.make) refuse("its row makes no policy");
+  if (row.sharing == Sharing::peers && !row.gossip) refuse("its row has no rule for its peers");
+  StrategyValues values;
+  const auto options = options_of(row);
+  for (const auto& option : options) values.set(option, option.value);
+  for (const auto& preset : row.presets) {
+    for (const auto& [name, value] : preset.values) {
+      const auto option = std::find_if(options.begin(), options.end(),
+                                       [&](const auto& other) { return other.name == name; });
+      if (option == options.end())
+        refuse(preset.name + " is of an option it does not have: " + name);
+      values.set(*option, value);
+    }
+  }
+  for (const auto& other : others) {
+    if (other.name == row.name) refuse("there is one of this name");
+    for (const auto& choice : row.automatic) {
+      for (const auto& taken : other.automatic) {
+        if (taken.what == choice.what) refuse(other.name + " is automatic where it wants to be");
+      }
+    }
+  }
+}
 
-/// The option every strategy with two versions has.
-const StrategyOption& preset_option() {
-  static const StrategyOption option = word_option(
-      "preset", {"paper", "released"}, "defaults of the paper, or of its authors' code");
-  return option;
+void add_row(std::list<Strategy>& rows, Strategy row) {
+  check_row(row, rows);
+  const auto key = [](const Strategy& strategy) { return std::tie(strategy.order, strategy.name); };
+  const auto after = std::find_if(rows.begin(), rows.end(),
+                                  [&](const auto& other) { return key(row) < key(other); });
+  rows.insert(after, std::move(row));
+}
+
+/// A list: rows stay where they are while others are added, for StrategyChoice points to them.
+std::list<Strategy>& catalogue() {
+  static std::list<Strategy> rows = [] {
+    std::list<Strategy> all;
+    for (auto& row : built_in_strategies()) add_row(all, std::move(row));
+    return all;
+  }();
+  return rows;
+}
+
+/// The option of every strategy with several sets of defaults.
+StrategyOption preset_option(const std::vector<Preset>& presets) {
+  std::vector<std::string> names;
+  std::string help = "defaults of ";
+  for (const auto& preset : presets) {
+    if (!names.empty()) help += names.size() + 1 == presets.size() ? ", or of " : ", of ";
+    names.push_back(preset.name);
+    help += preset.source;
+  }
+  return word_option("preset", names, help);
 }
 
 }  // namespace
 
 std::vector<StrategyOption> options_of(const Strategy& strategy) {
-  std::vector<StrategyOption> options = strategy.options;
-  if (!strategy.released.empty()) options.insert(options.begin(), preset_option());
-  return options;
+  if (strategy.presets.empty()) return strategy.options;
+  return join_options({preset_option(strategy.presets)}, strategy.options);
 }
 
-const std::vector<Strategy>& strategies() {
-  return kStrategies;
+const std::list<Strategy>& strategies() {
+  return catalogue();
+}
+
+void register_strategy(Strategy strategy) {
+  add_row(catalogue(), std::move(strategy));
 }
 
 const Strategy& find_strategy(const std::string& name) {
   std::vector<std::string> names;
-  for (const auto& strategy : kStrategies) {
+  for (const auto& strategy : strategies()) {
     if (strategy.name == name) return strategy;
     names.push_back(strategy.name);
   }
   throw UsageError(fmt::format("unknown strategy '{}'{}; valid: {}", name,
                                did_you_mean(name, names), fmt::join(names, ", ")));
+}
+
+std::string automatic_strategy(AutoFor what) {
+  for (const auto& strategy : strategies()) {
+    for (const auto& choice : strategy.automatic) {
+      if (choice.what != what) continue;
+      return choice.options.empty() ? strategy.name : strategy.name + ":" + choice.options;
+    }
+  }
+  throw Error("no strategy is automatic here");
 }
 
 void check_workers(const Strategy& strategy, const std::vector<WorkerTraits>& workers) {

@@ -62,24 +62,24 @@ std::string pairs_markdown() {
   for_pairs([&](const auto& inside, const auto& cells) {
     text += fmt::format("| `{}` | {} |\n", inside, fmt::join(cells, " | "));
   });
-  return text + "\n1: of a node that has one device.\n";
+  return text + "\n1: for a node that has one device.\n";
 }
 
 }  // namespace
 
 std::string strategies_text() {
-  return "Of the devices of one machine:\n\n" + lines_of(false) +
-         "\nOf nodes, and of devices that stand for nodes:\n\n" + lines_of(true) +
+  return "For the devices of one machine:\n\n" + lines_of(false) +
+         "\nFor nodes, and for devices that stand for nodes:\n\n" + lines_of(true) +
          "\nInside a node with several devices (rows) and between nodes (columns):\n\n" +
-         pairs_text() + "\n1: of a node that has one device\n";
+         pairs_text() + "\n1: for a node that has one device\n";
 }
 
 std::string strategy_text(const Strategy& strategy) {
   std::string text = fmt::format("{}: {}\n", strategy.name, strategy.line);
   if (!strategy.paper.empty()) text += fmt::format("from: {}\n", strategy.paper);
   text += is_for_nodes(strategy)
-              ? "of nodes; several devices of a node train by one of: "
-              : "of the devices of one machine; such machines, as nodes, train by one of: ";
+              ? "for nodes; several devices of a node train by one of: "
+              : "for the devices of one machine; such machines, as nodes, train by one of: ";
   text += fmt::format("{}\n", fmt::join(names_of(!is_for_nodes(strategy)), ", "));
   for (const auto& option : options_of(strategy)) {
     text += fmt::format("  {:<24}{:<12}{} [{}]\n", option.name, option.value, option.help,
@@ -95,12 +95,23 @@ std::string strategies_markdown() {
                         strategy.paper.empty() ? "" : " (" + strategy.paper + ")");
     const auto options = options_of(strategy);
     if (options.empty()) continue;
-    text += "\n| option | default | `released` | valid | meaning |\n|---|---|---|---|---|\n";
+    // A column for each preset that changes something.
+    std::vector<const Preset*> presets;
+    for (const auto& preset : strategy.presets) {
+      if (!preset.values.empty()) presets.push_back(&preset);
+    }
+    text += "\n| option | default |";
+    for (const Preset* preset : presets) text += fmt::format(" `{}` |", preset->name);
+    text += " valid | meaning |\n|---|---|---|---|";
+    for (std::size_t i = 0; i < presets.size(); ++i) text += "---|";
+    text += "\n";
     for (const auto& option : options) {
-      const auto released = strategy.released.find(option.name);
-      text += fmt::format("| `{}` | {} | {} | {} | {} |\n", option.name, option.value,
-                          released == strategy.released.end() ? "" : released->second,
-                          valid_values(option), option.help);
+      text += fmt::format("| `{}` | {} |", option.name, option.value);
+      for (const Preset* preset : presets) {
+        const auto found = preset->values.find(option.name);
+        text += fmt::format(" {} |", found == preset->values.end() ? "" : found->second);
+      }
+      text += fmt::format(" {} | {} |\n", valid_values(option), option.help);
     }
   }
   return text;

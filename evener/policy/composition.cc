@@ -18,16 +18,24 @@ std::vector<std::string> names_of(bool for_nodes) {
   return names;
 }
 
+std::vector<std::string> names_of(Sharing sharing) {
+  std::vector<std::string> names;
+  for (const auto& strategy : strategies()) {
+    if (strategy.sharing == sharing) names.push_back(strategy.name);
+  }
+  return names;
+}
+
 bool composes(const Strategy& inside, const Strategy& between) {
   return is_for_nodes(between) && !is_for_nodes(inside);
 }
 
-/// A node's step waits for all of its devices, so there is nothing for a strategy to gain that lets
-/// workers run ahead of each other.
+/// A node's step waits for all of its devices: a strategy that lets workers run ahead of each other
+/// would gain nothing there.
 void check_inside_node(const Strategy& strategy) {
   if (!is_for_nodes(strategy)) return;
   throw UsageError(
-      fmt::format("strategy {} is of nodes; the devices of one node train by one of {}",
+      fmt::format("strategy {} is for nodes; the devices of one node train by one of {}",
                   strategy.name, fmt::join(names_of(false), ", ")));
 }
 

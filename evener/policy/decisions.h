@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "evener/core/time.h"
+#include "evener/core/seconds.h"
 
 namespace evener {
 

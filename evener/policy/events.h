@@ -1,5 +1,5 @@
-// What a policy is told. Sizes are in nominal rows: where batches are cut by non-zeros, so many
-// rows' worth of them.
+// What a policy is told. Sizes are in nominal rows: where batches are cut by non-zeros, the rows
+// that have so many on average.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "evener/core/time.h"
+#include "evener/core/seconds.h"
 #include "evener/policy/gossip_message.h"
 
 namespace evener {
@@ -23,18 +23,20 @@ struct WorkerTraits {
   bool operator==(const WorkerTraits&) const = default;
 };
 
-/// A worker is there and idle: at the start of a run, or later.
+/// A worker is present and idle: at the start of a run, or later.
 struct Joined {
   int worker;
   WorkerTraits traits;
 };
-/// A worker is gone. Rows that it had, or had trained without a merge since, are back in the epoch.
+/// A worker is gone. The rows that it was training, or had trained since the last merge, are back
+/// in the epoch.
 struct Lost {
   int worker;
-  std::size_t rows = 0;  // so many, nominal
+  std::size_t rows = 0;  // how many these are, nominal
   Seconds now = 0;
 };
-/// A worker gives no sign of life: it may come back, or be Lost soon. And then: it does again.
+/// A worker gives no sign of life: it may come back, or be Lost soon. With `suspect` false: it
+/// gives signs of life again.
 struct Suspected {
   int worker;
   bool suspect = true;
@@ -54,13 +56,13 @@ struct Finished {
   double change = 0;    // of a gossiping node's model since its last exchange: |x - ref| / |ref|
   Seconds compute = 0;  // of `seconds`: without messages; 0: not known
 };
-/// What a worker pushed was not fit to be looked at (not finite, of a wrong shape) and is thrown
-/// away; its rows are back in the epoch and it is idle.
+/// What a worker pushed cannot be used (not finite, or of a wrong shape) and is thrown away; its
+/// rows are back in the epoch and the worker is idle.
 struct InvalidPush {
   int worker;
   Seconds now = 0;
 };
-/// A message has reached the node that it was for.
+/// A message has reached its node.
 struct Delivered {
   GossipMessage message;
   Seconds now = 0;

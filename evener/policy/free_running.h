@@ -1,68 +1,45 @@
-// The part that hogwild, hogbatch and adaptive-hogbatch share: whoever is ready gets the next
-// batch, and nobody waits for anybody. What the batch is, the policy says.
+// The part that hogwild, hogbatch and adaptive-hogbatch share: a worker that is ready gets the next
+// batch, and no worker waits for another. The policy says what the batch is.
 #pragma once
 
+#include "evener/policy/strategy.h"
 #include "evener/policy/worker_set.h"
 
 namespace evener {
 
 class FreeRunning : public Policy {
  public:
-  Decisions on(const Event& event) final {
-    Decisions decisions;
-    std::visit(Cases{[&](const Joined& e) {
-                       workers_.join(e);
-                       joined(e.worker);
-                       if (running_) decisions.push_back(next(e.worker));
-                     },
-                     [&](const Lost& e) {
-                       workers_.lose(e.worker);
-                       lost(e.worker);
-                       if (running_) decisions = wake();  // its rows are back
-                     },
-                     [&](const EpochBegan&) {
-                       running_ = true;
-                       decisions = wake();
-                     },
-                     [&](const Finished& e) {
-                       workers_.at(e.worker).busy = false;
-                       finished(e);
-                       decisions.push_back(next(e.worker));
-                     },
-                     [&](const OutOfRows& e) { workers_.at(e.worker).busy = false; },
-                     [&](const EpochEnded&) { running_ = false; }, [](const auto&) {}},
-               event);
-    return decisions;
-  }
+  Decisions on(const Event& event) final;
 
  protected:
   /// The next batch of an idle worker, by way of workers().assign.
   virtual Assign next(int worker) = 0;
   virtual void joined(int /*worker*/) {}
-  virtual void lost(int /*worker*/) {}
   virtual void finished(const Finished& /*event*/) {}
 
   WorkerSet& workers() { return workers_; }
   const WorkerSet& workers() const { return workers_; }
 
   /// In place, one sub-batch a thread; otherwise one batch on a copy.
-  Assign hogbatch(int worker, std::size_t rows, double rate = 1) {
-    const WorkerTraits& traits = workers_.at(worker).traits;
-    return traits.in_place ? workers_.assign(worker, rows, Work::in_place, rate, traits.threads)
-                           : workers_.assign(worker, rows, Work::copied, rate);
-  }
+  Assign hogbatch(int worker, std::size_t rows, double rate = 1);
 
  private:
-  Decisions wake() {
-    Decisions decisions;
-    for (const int worker : workers_.present()) {
-      if (!workers_.at(worker).busy) decisions.push_back(next(worker));
-    }
-    return decisions;
-  }
+  Decisions assign_idle();
 
   WorkerSet workers_;
   bool running_ = false;
 };
+
+/// `cpu-batch`, which all three have.
+StrategyOption cpu_batch_option();
+/// What hogbatch and adaptive-hogbatch have.
+std::vector<StrategyOption> hogbatch_options();
+/// writeback=overwrite.
+bool overwrites(const StrategyValues& values);
+
+/// For `name`, which keeps to its batch sizes: a hint where a CPU thread steps on single rows of a
+/// large model.
+std::string cpu_batch_hint(const std::string& name, const StrategyValues& values,
+                           const HintSetup& setup);
 
 }  // namespace evener

@@ -1,5 +1,5 @@
-// What gossiping nodes write to each other. Numbers travel with offers and replies; a policy knows
-// only that they do.
+// The messages of gossiping nodes. Models travel with offers and replies; a policy does not see
+// them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct GossipMessage {
   };
   Kind kind = Kind::offer;
   int from = 0, to = 0;
-  std::uint64_t sequence = 0;  // of the offer, counted by who made it
+  std::uint64_t sequence = 0;  // of the offer, counted by the node that made it
 
   bool operator==(const GossipMessage&) const = default;
 };

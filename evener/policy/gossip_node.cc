@@ -95,7 +95,7 @@ void GossipNode::take_replies(Seconds now, std::vector<NodeAction>& actions) {
   PeerState& other = others_.at(pending_->peer);
   const double took = now - pending_->since;
   other.seconds = other.seconds > 0 ? std::lerp(other.seconds, took, kNewest) : took;
-  actions.emplace_back(NodeSettles{pending_->peer, pending_->sequence});
+  actions.emplace_back(NodeCompletes{pending_->peer, pending_->sequence});
   pending_.reset();
   k_ = 0;
   change_ = 0;
@@ -114,7 +114,7 @@ void GossipNode::answer_offers(std::vector<NodeAction>& actions) {
       other.last = offer.sequence;
       other.declined = !rule_.push_sum && (answered || both);
     }
-    // What was declined stays so: who offered it may have moved on.
+    // What was declined stays so: the node that offered it may have moved on.
     if (other.declined) {
       actions.emplace_back(NodeDeclines{offer.from, offer.sequence});
       continue;
@@ -128,7 +128,7 @@ void GossipNode::answer_offers(std::vector<NodeAction>& actions) {
   }
 }
 
-/// Who was refused trains a step before it asks again, with what it had.
+/// A node whose offer was declined trains a step before it offers again.
 bool GossipNode::due() const {
   if (k_ == 0 || refused_) return false;
   const auto k = static_cast<double>(k_);

@@ -1,4 +1,4 @@
-// One node of gossip SGD: when it exchanges its model, with whom, and what it does with the
+// One node of gossip SGD: when it exchanges its model, with which peer, and what it does with the
 // messages of others. A pure state machine, the same in virtual time and behind a real network.
 //
 // An exchange is two messages. Node i offers its model s_i and trains on, for `overlap` steps at
@@ -21,36 +21,17 @@
 #include <vector>
 
 #include "evener/core/random.h"
-#include "evener/core/time.h"
+#include "evener/core/seconds.h"
 #include "evener/policy/gossip_message.h"
-#include "evener/policy/peer_choice.h"
+#include "evener/policy/gossip_rule.h"
 
 namespace evener {
 
-struct GossipRule {
-  bool adaptive = false;
-  std::size_t period = 1;  // of fixed gossip: steps between exchanges
-  // Of adaptive gossip: after the first `warmup` steps an exchange is due when the model has
-  // changed by `eps` of its length since the last one, not sooner than k_min steps, not later than
-  // k_max.
-  double eps = 0.08, k_min = 1, k_max = 50, warmup = 30;
-  PeerChoice peers = PeerChoice::uniform;
-  // Steps that it trains while an offer of its own is under way; then it waits for the answer. 0 is
-  // the classic form. On a link where a message takes many steps a node without limit would hardly
-  // ever exchange.
-  double overlap = 4;
-  bool push_sum = false;  // one way: what is sent is given away, and nobody declines
-};
-
-class StrategyValues;
-/// As the options of gossip or adaptive-gossip say.
-GossipRule gossip_rule(const StrategyValues& values);
-
 /// What a node does at rest, in this order.
-struct NodeSettles {  // takes the reply to its offer
+struct NodeCompletes {  // takes the reply to its offer
   int from;
   std::uint64_t sequence;
-  bool operator==(const NodeSettles&) const = default;
+  bool operator==(const NodeCompletes&) const = default;
 };
 struct NodeAnswers {  // takes half of the other's model; `again`: sends the old answer once more
   int to;
@@ -69,7 +50,7 @@ struct NodeOffers {  // `again`: the same as before
   bool again = false;
   bool operator==(const NodeOffers&) const = default;
 };
-using NodeAction = std::variant<NodeSettles, NodeAnswers, NodeDeclines, NodeOffers>;
+using NodeAction = std::variant<NodeCompletes, NodeAnswers, NodeDeclines, NodeOffers>;
 
 class GossipNode {
  public:
@@ -77,10 +58,10 @@ class GossipNode {
       : self_(self), rule_(rule), random_(seed, static_cast<std::uint64_t>(self)) {}
 
   /// Another node is there, or out of reach. An exchange with one out of reach goes on when both
-  /// meet again; nobody waits for it until then.
+  /// meet again; no node waits for it until then.
   void meet(int peer);
   void part(int peer);
-  /// It is gone for good; who comes in its place knows nothing of messages before.
+  /// It is gone for good; a node that takes its number knows nothing of earlier messages.
   void forget(int peer);
 
   /// A step is done; `change` is |x - ref| / |ref|, where ref is the model after the last exchange.

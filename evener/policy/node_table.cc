@@ -1,9 +1,11 @@
 #include "evener/policy/node_table.h"
 
 #include <algorithm>
-#include <cassert>
-#include <cmath>
 #include <limits>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
 
 namespace evener {
 
@@ -43,9 +45,8 @@ void NodeTable::join(int node) {
   const auto index = static_cast<std::size_t>(node);
   const std::uint64_t clock = least_clock();
   if (nodes_.size() <= index) nodes_.resize(index + 1, NodeRecord{.state = NodeState::dead});
+  move(node, NodeState::joining);
   NodeRecord& record = at(node);
-  assert(is_legal(record.state, NodeState::joining));
-  record.state = NodeState::joining;
   record.computing = record.out_of_rows = false;
   record.clock = clock;
   record.cycle = record.last_interval = 0;  // it may come back on another machine
@@ -70,7 +71,10 @@ void NodeTable::trust(int node) {
 void NodeTable::move(int node, NodeState to) {
   NodeRecord& record = at(node);
   if (record.state == to) return;
-  assert(is_legal(record.state, to));
+  if (!is_legal(record.state, to)) {
+    throw Error(fmt::format("node {} cannot go from {} to {}", node, to_string(record.state),
+                            to_string(to)));
+  }
   record.state = to;
 }
 
@@ -87,12 +91,7 @@ void NodeTable::push(int node, Seconds now) {
   NodeRecord& record = at(node);
   record.computing = false;
   const Seconds cycle = now - record.released;
-  if (record.cycle == 0) {
-    record.cycle = cycle;
-  } else {
-    record.deviation += kNewest * (std::abs(cycle - record.cycle) - record.deviation);
-    record.cycle += kNewest * (cycle - record.cycle);
-  }
+  record.cycle = record.cycle == 0 ? cycle : record.cycle + kNewest * (cycle - record.cycle);
   record.last_interval = record.pushes > 0 ? now - record.pushed : cycle;
   record.pushed = now;
   ++record.clock;
@@ -107,7 +106,7 @@ std::vector<int> NodeTable::present() const {
   return nodes;
 }
 
-bool NodeTable::anyone_computing() const {
+bool NodeTable::any_computing() const {
   return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& n) { return n.computing; });
 }
 

@@ -1,15 +1,15 @@
-// What a parameter server knows of each node [D]: its state, clock and pace.
+// What a parameter server knows about each node [D]: its state, clock and cycle.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "evener/core/time.h"
+#include "evener/core/seconds.h"
 
 namespace evener {
 
-/// How a node stands to the others.
+/// How a node takes part.
 enum class NodeState {
   joining,   // there, and has pushed nothing yet
   sync,      // its pushes are gathered with others'
@@ -33,7 +33,6 @@ struct NodeRecord {
   Seconds released = 0;                    // when it was last told to go on
   Seconds pushed = 0;                      // when it last pushed
   Seconds cycle = 0;                       // smoothed time from release to push; 0: not known yet
-  Seconds deviation = 0;                   // smoothed distance of a cycle from it
   Seconds last_interval = 0;               // between its last two pushes
   Seconds waited = 0;                      // from push to release, in all
   std::uint64_t pushes = 0, applied = 0, rejected = 0;
@@ -49,7 +48,7 @@ class NodeTable {
   void leave(int node);
   void suspect(int node);
   void trust(int node);
-  /// Asserts that the step is legal; a step to the same state is none.
+  /// Throws where the step is not legal; a step to the same state is none.
   void move(int node, NodeState to);
   void release(int node, std::uint64_t version, Seconds now);
   void push(int node, Seconds now);
@@ -62,8 +61,8 @@ class NodeTable {
   std::vector<int> present() const;
   /// N: how many they are.
   int count() const { return static_cast<int>(present().size()); }
-  bool anyone_computing() const;
-  /// c_min over those present, 0 where nobody is.
+  bool any_computing() const;
+  /// c_min over those present, 0 where none is.
   std::uint64_t least_clock() const;
 
  private:

@@ -44,4 +44,17 @@ Merge NormalizedMerge::weigh(const std::vector<DeviceProgress>& progress,
   return merge;
 }
 
+std::vector<StrategyOption> normalized_merge_options() {
+  return {word_option("merge", {"normalized", "updates", "equal"},
+                      "weights of replicas: by batch size where updates are equal, else by "
+                      "updates; always by updates; all alike"),
+          word_option("perturbation", {"on", "off"},
+                      "favour the replica with most updates while weights are small"),
+          number_option("perturbation-threshold", "0.1", 0, kMostRows,
+                        "norm of w / number of parameters, above which nothing is perturbed"),
+          number_option("perturbation-from", "0", 0, kMostRows, "first epoch with perturbation"),
+          number_option("delta", "0.1", 0, 1, "size of the perturbation"),
+          number_option("gamma", "0.9", 0, 0.999, "momentum of merges")};
+}
+
 }  // namespace evener

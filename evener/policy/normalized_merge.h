@@ -23,4 +23,7 @@ class NormalizedMerge {
   double threshold_, delta_, from_epoch_, momentum_;
 };
 
+/// The options that it reads.
+std::vector<StrategyOption> normalized_merge_options();
+
 }  // namespace evener

@@ -1,29 +1,26 @@
 #include "evener/policy/parameter_server.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace evener {
 
 ParameterServer::ParameterServer(const PolicyConfig& config)
-    : pace_(config.shared_batch(), config.values.is("split", "speed")),
+    : split_(config.shared_batch(), config.values.is("split", "speed")),
       local_steps_(static_cast<std::size_t>(config.values.number("local-steps"))),
-      momentum_(config.values.number("server-momentum")) {
-  const auto& texts = config.values.texts();
-  if (texts.contains("share")) full_ = config.values.is("share", "full");
-  if (texts.contains("staleness-lr")) damps_ = config.values.on("staleness-lr");
-}
+      momentum_(config.values.number("server-momentum")) {}
 
 Decisions ParameterServer::on(const Event& event) {
   decisions_.clear();
   std::visit(Cases{[&](const Joined& e) {
                      nodes_.join(e.worker);
-                     pace_.join(e.worker, e.traits.most_rows);
+                     split_.join(e.worker, e.traits.most_rows);
                      if (running_) release(e.worker);
                    },
                    [&](const Lost& e) {
                      now_ = std::max(now_, e.now);
                      nodes_.leave(e.worker);
-                     pace_.leave(e.worker);
+                     split_.leave(e.worker);
                      if (!running_) return;
                      missed(e.worker);
                      rows_are_back_ = true;
@@ -35,7 +32,7 @@ Decisions ParameterServer::on(const Event& event) {
                      } else {
                        nodes_.trust(e.worker);
                      }
-                     if (running_) woken();
+                     if (running_) reconsider();
                    },
                    [&](const EpochBegan& e) {
                      now_ = std::max(now_, e.now);
@@ -46,7 +43,7 @@ Decisions ParameterServer::on(const Event& event) {
                    },
                    [&](const Finished& e) {
                      now_ = std::max(now_, e.now);
-                     pace_.finished(e.worker, e.rows / local_steps_, e.compute);
+                     split_.finished(e.worker, e.rows / local_steps_, e.compute);
                      nodes_.push(e.worker, now_);
                      pushed(e.worker);
                    },
@@ -64,15 +61,15 @@ Decisions ParameterServer::on(const Event& event) {
                    },
                    [&](const TimerFired& e) {
                      now_ = std::max(now_, e.now);
-                     woken();
+                     reconsider();
                    },
                    [&](const EpochEnded&) {
                      running_ = false;
                      ended();
                    },
-                   [](const auto&) {}},
+                   Ignore<Delivered, Measured, Merged>{}},
              event);
-  if (rows_are_back_) wake_dry();
+  if (rows_are_back_) release_out_of_rows();
   return decisions_;
 }
 
@@ -84,7 +81,7 @@ std::vector<std::string> ParameterServer::standings() const {
   return states;
 }
 
-void ParameterServer::wake_dry() {
+void ParameterServer::release_out_of_rows() {
   rows_are_back_ = false;
   for (const int node : nodes_.present()) {
     if (nodes_.at(node).out_of_rows) release(node);
@@ -97,10 +94,8 @@ void ParameterServer::apply(std::vector<int> group, double share, double damping
   ++version_;
 }
 
-void ParameterServer::apply_at_once(int node) {
-  nodes_.move(node, NodeState::async);
-  const int n = nodes_.count();
-  apply({node}, full_ ? 1.0 : 1.0 / n, damps_ ? damping_of(staleness(node), n) : 1);
+void ParameterServer::apply_group(const std::vector<int>& group) {
+  apply(group, static_cast<double>(group.size()) / nodes_.count(), 1);
 }
 
 void ParameterServer::reject(int node) {
@@ -111,9 +106,9 @@ void ParameterServer::reject(int node) {
 
 void ParameterServer::release(int node) {
   nodes_.release(node, version_, now_);
-  const std::size_t rows = pace_.rows(node);
-  decisions_.push_back(Assign{node, rows, static_cast<int>(local_steps_), pace_.rate(rows),
-                              Work::pushed, 0, pace_.follows()});
+  const std::size_t rows = split_.rows(node);
+  decisions_.push_back(Assign{node, rows, static_cast<int>(local_steps_), split_.rate(rows),
+                              Work::pushed, 0, split_.follows()});
 }
 
 void ParameterServer::release_within(int node, double bound) {

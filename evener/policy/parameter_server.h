@@ -1,5 +1,5 @@
 // The part that bsp, asp, ssp, dssp and dasp share. A node that is released pulls the model, trains
-// on it and pushes what changed; the policy says what becomes of the push and when the node goes
+// on it and pushes what changed; the policy says what is done with the push and when the node goes
 // on. V counts the updates of the model; a push's staleness tau is V less the version it pulled.
 #pragma once
 
@@ -24,13 +24,13 @@ class ParameterServer : public Policy {
   std::uint64_t version() const { return version_; }
 
  protected:
-  /// A node's push is here and it waits; the table knows of both.
+  /// A node's push has come and the node waits; the table knows of both.
   virtual void pushed(int node) = 0;
-  /// A node is gone, or found no rows: those who waited for it may go on.
+  /// A node is gone, or found no rows: nodes that waited for it may go on.
   virtual void missed(int /*node*/) {}
   /// The time that set_timer() asked for has come, or an earlier one, or a node is trusted less or
-  /// more than before: those who wait are looked at anew.
-  virtual void woken() {}
+  /// more than before: it is decided again whether nodes that wait may go on.
+  virtual void reconsider() {}
   /// Every node is idle: what is held back must be applied.
   virtual void ended() {}
 
@@ -39,34 +39,35 @@ class ParameterServer : public Policy {
   std::uint64_t staleness(int node) const { return version_ - nodes_.at(node).version; }
 
   // Decisions.
-  /// w moves by the mean of these nodes' pushes (ascending, so that sums do not depend on who came
-  /// first), as `share` of a step, times `damping`.
+  /// w moves by the mean of these nodes' pushes, as `share` of a step, times `damping`.
   void apply(std::vector<int> group, double share, double damping);
-  /// This node's push alone, by the options `share` and `staleness-lr`.
-  void apply_at_once(int node);
-  /// The push is thrown away and its rows are trained anew.
+  /// The same for a group that has waited for each other: |group| / N of a step.
+  void apply_group(const std::vector<int>& group);
+  /// The push is thrown away and its rows are trained again.
   void reject(int node);
   void release(int node);
   /// Releases the node unless it is more than `bound` pushes ahead of the slowest; then it waits.
   void release_within(int node, double bound);
-  /// Those that wait and need to no longer.
+  /// Releases those that wait and are within the bound now.
   void release_bound(double bound);
   void set_timer(Seconds time) { decisions_.push_back(SetTimer{time}); }
 
  private:
-  void wake_dry();
+  void release_out_of_rows();
 
   NodeTable nodes_;
   Seconds now_ = 0;
   std::uint64_t version_ = 0;
-  ThroughputSplit pace_;
+  ThroughputSplit split_;
   std::size_t local_steps_;
   double momentum_;
-  bool full_ = false, damps_ = false;  // of strategies that apply each push as it comes
   bool running_ = false;
   bool rows_are_back_ = false;
   Decisions decisions_;
 };
+
+/// The options of all of them; `split`: its choices, the default first.
+std::vector<StrategyOption> parameter_server_options(std::vector<std::string> split);
 
 /// lambda(tau) = 1 / (1 + max(0, tau - (N-1)) / N): what a late push still counts for.
 double damping_of(std::uint64_t staleness, int nodes);

@@ -1,11 +1,11 @@
-// To whom of those that are there a gossiping node makes its next offer.
+// To which of the present peers a gossiping node makes its next offer.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "evener/core/random.h"
-#include "evener/core/time.h"
+#include "evener/core/seconds.h"
 
 namespace evener {
 

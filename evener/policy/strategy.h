@@ -1,54 +1,26 @@
-// A strategy is a policy that a user can name, with its options: one row of the catalogue.
+// A strategy is a policy that a user can name, with its options: one row of the catalogue. Each
+// file of policy/strategies/ defines one policy and the function that returns its row; the function
+// is named after the file, FILE_strategy().
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "evener/policy/compression.h"
+#include "evener/policy/gossip_rule.h"
 #include "evener/policy/policy.h"
+#include "evener/policy/strategy_options.h"
 
 namespace evener {
 
-/// An option of one strategy. Defaults are texts as a user writes them; "auto" is worked out by the
-/// policy as the help says.
-struct StrategyOption {
-  std::string name;
-  std::string value;  // the default
-  std::string help;
-  std::vector<std::string> choices;  // of words; empty: a number
-  double low = 0, high = 0;          // of a number
-};
-
-/// The upper bound of numbers that have none.
-inline constexpr double kMostRows = 1e9;
-
-StrategyOption number_option(std::string name, std::string value, double low, double high,
-                             std::string help);
-StrategyOption word_option(std::string name, std::vector<std::string> choices, std::string help);
-
-/// The options' values of one run, each checked.
-class StrategyValues {
- public:
-  void set(const StrategyOption& option, const std::string& text);
-
-  double number(const std::string& name) const;
-  /// `otherwise` stands for "auto".
-  double number(const std::string& name, double otherwise) const;
-  const std::string& word(const std::string& name) const;
-  bool on(const std::string& name) const { return word(name) == "on"; }
-  bool is(const std::string& name, const char* word_) const { return word(name) == word_; }
-  const std::map<std::string, std::string>& texts() const { return texts_; }
-
- private:
-  std::map<std::string, std::string> texts_;
-};
-
 /// What every policy is made from.
 struct PolicyConfig {
-  int workers = 1;                   // that the run starts with
+  int workers = 1;                   // at the start of the run
   std::size_t batch = 256;           // rows of one update, over all devices
   std::size_t batch_per_device = 0;  // 0: not given
   std::uint64_t seed = 1;            // of what is left to chance
@@ -60,30 +32,62 @@ struct PolicyConfig {
   std::size_t shared_batch() const;
 };
 
-/// Which workers a strategy takes.
+/// What a worker trains on, and with it which workers a strategy takes.
 enum class Sharing {
   single,     // one worker, whose replica is the model
   shared,     // CPU workers in place on the shared model; others copy it
   in_place,   // the same, and all must be in place
   replicas,   // each worker has a replica
-  gradients,  // each worker works gradients out of one model
+  gradients,  // each worker computes gradients of one model
   pushes,     // each worker pulls the shared model and pushes what it changed
   peers,      // each worker has a replica, and they exchange them among each other
 };
 
-/// What workers do to bring together what they have learnt: "merges", "pushes" or "exchanges";
-/// empty where they train one model in place.
+/// How workers combine what they have learnt: "merges", "pushes" or "exchanges"; empty where they
+/// train one model in place.
 std::string exchanges_name(Sharing sharing);
+/// What is counted where a worker's push or offer is not taken: "refused" or "offers declined".
+std::string refusals_name(Sharing sharing);
+
+/// What `--strategy auto` may stand for.
+enum class AutoFor { one_device, several_devices, nodes, peers };
+struct AutoChoice {
+  AutoFor what;
+  std::string options = "";  // that differ from the defaults: "option=value:option=value"
+};
+
+/// What a strategy's hint may depend on.
+struct HintSetup {
+  std::size_t parameters = 0;     // of the model
+  bool has_in_place = false;      // some device trains in place on the shared model
+  bool has_accelerators = false;  // some device has a memory of its own
+};
 
 struct Strategy {
-  std::string name;
-  std::string line;   // what it does
-  std::string paper;  // where it is from
-  Sharing sharing;
-  std::vector<StrategyOption> options;
-  std::unique_ptr<Policy> (*make)(const PolicyConfig& config);
-  /// Other defaults under `preset=released`; empty where the authors' code does as the paper says.
-  std::map<std::string, std::string> released = {};
+  std::string name;        // as users write it
+  std::string line;        // what it does
+  std::string paper = "";  // where it is from
+  /// Position in lists for users: lower first, equal ones by name. Without it a strategy is last.
+  int order = std::numeric_limits<int>::max();
+  Sharing sharing = Sharing::single;
+  std::vector<StrategyOption> options = {};
+  /// Empty: there is one set of defaults, and no option `preset`.
+  std::vector<Preset> presets = {};
+  std::function<std::unique_ptr<Policy>(const PolicyConfig& config)> make = {};
+
+  /// Where `--strategy auto` means this strategy.
+  std::vector<AutoChoice> automatic = {};
+  /// A hint for users whose options make such a run needlessly slow; an empty text: none.
+  std::function<std::string(const StrategyValues& values, const HintSetup& setup)> hint = {};
+
+  // Each for one kind of sharing.
+  /// shared: whether a worker's copy replaces the model when it is written back, rather than
+  /// adding what changed. Without it: it adds.
+  std::function<bool(const StrategyValues& values)> overwrites = {};
+  /// pushes: what of a push travels. Without it: all numbers, whole.
+  std::function<Compression(const StrategyValues& values)> compression = {};
+  /// peers: when and how they exchange. They must have it.
+  std::function<GossipRule(const StrategyValues& values)> gossip = {};
 };
 
 }  // namespace evener

@@ -50,9 +50,11 @@ StrategyChoice parse_strategy(const std::string& text) {
   for (const auto& [name, value] : given) {
     if (name != "preset") continue;
     choice.values.set(find_option(*choice.strategy, options, name), value);
-    if (value != "released") continue;
-    for (const auto& [key, text_] : choice.strategy->released) {
-      choice.values.set(find_option(*choice.strategy, options, key), text_);
+    for (const auto& preset : choice.strategy->presets) {
+      if (preset.name != value) continue;
+      for (const auto& [key, text_] : preset.values) {
+        choice.values.set(find_option(*choice.strategy, options, key), text_);
+      }
     }
   }
   for (const auto& [name, value] : given) {
@@ -70,6 +72,23 @@ std::string StrategyChoice::text() const {
     if (value != option.value) text += ":" + option.name + "=" + value;
   }
   return text;
+}
+
+std::string StrategyChoice::hint(const HintSetup& setup) const {
+  return strategy->hint ? strategy->hint(values, setup) : "";
+}
+
+bool StrategyChoice::overwrites() const {
+  return strategy->overwrites && strategy->overwrites(values);
+}
+
+Compression StrategyChoice::compression() const {
+  return strategy->compression ? strategy->compression(values) : Compression{};
+}
+
+GossipRule StrategyChoice::gossip() const {
+  if (!strategy->gossip) throw Error(fmt::format("strategy {} has no peers", strategy->name));
+  return strategy->gossip(values);
 }
 
 }  // namespace evener

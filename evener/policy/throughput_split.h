@@ -3,7 +3,7 @@
 //   q_i  seconds that node i computes for a row: the median of its last 5 pushes
 //   r_i = N b (1/q_i) / sum_j 1/q_j, within [b/16, 16 b]
 //
-// Rounds of equal length leave nobody waiting and no push stale. A node's step goes with its rows,
+// In rounds of equal length no node waits and no push is stale. A node's step goes with its rows,
 // lr r_i / b, so that the mean of N pushes is the mean over their N b rows, as with equal parts.
 // Messages are not counted: where they are most of a cycle, equal cycles say nothing about rows,
 // and what was left to them would drift. What a step costs whatever its rows is in q_i, which
@@ -16,21 +16,21 @@
 #include <cstddef>
 #include <vector>
 
-#include "evener/core/time.h"
+#include "evener/core/seconds.h"
 
 namespace evener {
 
 class ThroughputSplit {
  public:
-  /// `rows` is b; `follows`: whether rows go by pace, or all nodes get b.
+  /// `rows` is b; `follows`: rows follow the speed of nodes; otherwise all nodes get b.
   ThroughputSplit(std::size_t rows, bool follows)
       : equal_(static_cast<double>(rows)), follows_(follows) {}
 
   /// Nothing is known of it: it gets b, or as many as its memory holds (0: any number).
   void join(int node, std::size_t most);
   void leave(int node);
-  /// It has done steps of so many rows, and computed for so long. Fewer than it was given say
-  /// little of its pace: an epoch has ended.
+  /// It has done steps of so many rows, and computed for so long. Steps of fewer rows than it was
+  /// given say little about its speed: an epoch has ended.
   void finished(int node, std::size_t rows, Seconds compute);
 
   bool follows() const { return follows_; }

@@ -1,4 +1,4 @@
-// The workers a policy has to do with: who is there and who is busy.
+// The workers of a policy: which are present and which are busy.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +37,13 @@ class WorkerSet {
     for (int i = 0; i < size(); ++i) {
       if (at(i).present) workers.push_back(i);
     }
+    return workers;
+  }
+
+  /// Those present that have nothing to do, ascending.
+  std::vector<int> idle_workers() const {
+    std::vector<int> workers = present();
+    std::erase_if(workers, [&](int worker) { return at(worker).busy; });
     return workers;
   }
 

@@ -30,30 +30,6 @@ void pick_largest(std::size_t picked, std::span<float> values, std::span<float> 
 
 }  // namespace
 
-std::size_t Compression::picked(std::size_t numbers) const {
-  const auto wanted = static_cast<std::size_t>(std::ceil(share * static_cast<double>(numbers)));
-  return std::clamp<std::size_t>(wanted, numbers > 0 ? 1 : 0, numbers);
-}
-
-std::size_t Compression::bytes(std::size_t numbers) const {
-  constexpr std::size_t kHalf = 2;
-  switch (kind) {
-    case Kind::none:
-      return numbers * sizeof(float);
-    case Kind::fp16:
-      return numbers * kHalf;
-    case Kind::top_k:
-      return picked(numbers) * (sizeof(float) + sizeof(std::uint32_t));
-  }
-  return 0;
-}
-
-Compression::Kind parse_compression(const std::string& name) {
-  if (name == "fp16") return Compression::Kind::fp16;
-  if (name == "top-k") return Compression::Kind::top_k;
-  return Compression::Kind::none;
-}
-
 float nearest_half(float value) {
   constexpr float kLargest = 65504.0F, kLeastNormal = 0x1p-14F;
   const float magnitude = std::abs(value);

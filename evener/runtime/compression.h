@@ -1,26 +1,12 @@
 // What of a push travels, and what is owed to the next one: fewer bits, or fewer numbers.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
+
+#include "evener/policy/compression.h"
 
 namespace evener {
-
-struct Compression {
-  enum class Kind { none, fp16, top_k };
-  Kind kind = Kind::none;
-  double share = 0.01;  // top_k: of the numbers, at least one
-
-  bool active() const { return kind != Kind::none; }
-  /// How many of so many numbers top_k picks.
-  std::size_t picked(std::size_t numbers) const;
-  /// Bytes that so many numbers take, of which those that top_k picks carry their places.
-  std::size_t bytes(std::size_t numbers) const;
-};
-/// "none", "fp16" or "top-k".
-Compression::Kind parse_compression(const std::string& name);
 
 /// On entry `values` is what is to be sent, on return what is sent; `owed` is the rest. To the bit,
 /// sent + owed is what was to be sent, as long as that is below 2^29.

@@ -65,7 +65,6 @@ class Engine {
   std::vector<std::uint64_t> steps() const { return scheduler_.steps(); }
   void set_steps(std::span<const std::uint64_t> steps) { scheduler_.set_steps(steps); }
   /// As Policy's.
-  std::string undecided() const { return policy_->undecided(); }
 
   /// Calls use(replica) with one that holds the global model; with another if its device fails.
   template <class F>

@@ -74,10 +74,6 @@ std::vector<double> Models::shares_of_present(std::vector<double> weights,
   return weights;
 }
 
-Compression compression_of(const StrategyChoice& strategy) {
-  return {parse_compression(strategy.values.word("compress")), strategy.values.number("top-k")};
-}
-
 std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoice& strategy) {
   switch (strategy.strategy->sharing) {
     case Sharing::single:
@@ -85,13 +81,13 @@ std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoic
     case Sharing::in_place:
       return make_shared_model(setup, false);
     case Sharing::shared:
-      return make_shared_model(setup, strategy.values.is("writeback", "overwrite"));
+      return make_shared_model(setup, strategy.overwrites());
     case Sharing::replicas:
       return make_replica_models(setup);
     case Sharing::gradients:
       return make_gradient_model(setup);
     case Sharing::pushes:
-      return make_server_model(setup, compression_of(strategy));
+      return make_server_model(setup, strategy.compression());
     case Sharing::peers:
       return make_peer_models(setup, strategy);
   }

@@ -148,9 +148,6 @@ std::unique_ptr<Models> make_server_model(const ModelSetup& setup,
 /// Does a task's parts one after the other, each knowing the next; the loss summed over its rows.
 double step_through(Replica& replica, const Dataset* data, const Task& task);
 
-/// Of pushes, as the strategy's options say.
-Compression compression_of(const StrategyChoice& strategy);
-
 /// Worker 0 draws the same dropout masks as a single device would; the others their own.
 Training training_of_worker(const Training& training, std::size_t worker);
 

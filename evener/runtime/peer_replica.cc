@@ -10,9 +10,8 @@
 namespace evener {
 
 PeerOptions peer_options(const StrategyChoice& strategy) {
-  const auto& values = strategy.values;
-  return {values.texts().contains("eps"), values.is("merge", "pushsum"),
-          values.is("rows", "changed"), values.number("eps-rows"), compression_of(strategy)};
+  const GossipRule rule = strategy.gossip();
+  return {rule.adaptive, rule.push_sum, rule.changed_rows, rule.eps_rows, rule.compression};
 }
 
 PeerReplica::PeerReplica(std::unique_ptr<Replica> replica, const Network& network,

@@ -41,9 +41,53 @@ class LayersTest(unittest.TestCase):
         self.assert_refused({"evener/run/a.h": '#pragma once\n#include "evener/app/x.h"\n'}, "a.h:2:")
 
     def test_policies_see_only_core(self):
-        self.assert_accepted({"evener/policy/a.cc": '#include "evener/core/time.h"\n'})
+        self.assert_accepted({"evener/policy/a.cc": '#include "evener/core/seconds.h"\n'})
         for layer in ("data", "nn", "device"):
             self.assert_refused({"evener/policy/a.cc": f'#include "evener/{layer}/x.h"\n'}, "it may use core")
+
+    def test_policies_see_only_the_pure_part_of_core(self):
+        for header in ("error.h", "nearest.h", "random.h", "seconds.h"):
+            self.assert_accepted({"evener/policy/strategies/a.cc": f'#include "evener/core/{header}"\n'})
+        for header in ("team.h", "mailbox.h", "file.h", "plugin.h", "time.h", "new.h"):
+            self.assert_refused({"evener/policy/strategies/a.cc": f'\n#include "evener/core/{header}"\n'},
+                                f"a.cc:2: a policy is pure, and must not include evener/core/{header}")
+            self.assert_accepted({"evener/runtime/a.cc": f'#include "evener/core/{header}"\n'})
+
+    def test_policies_include_no_clock_thread_file_or_random_device(self):
+        for header in ("thread", "chrono", "mutex", "atomic", "random", "fstream", "filesystem",
+                       "condition_variable", "future", "iostream", "ctime", "sys/time.h", "unistd.h"):
+            self.assert_refused({"evener/policy/a.h": f"#pragma once\n#include <{header}>\n"},
+                                f"a.h:2: a policy is pure, and must not include <{header}>")
+            self.assert_accepted({"evener/runtime/a.cc": f"#include <{header}>\n"})
+        self.assert_accepted({"evener/policy/a.cc": "#include <vector>\n#include <fmt/format.h>\n"})
+
+    def test_policies_name_no_stopwatch(self):
+        self.assert_refused({"evener/policy/a.cc": "\nStopwatch clock;\n"},
+                            "a.cc:2: a policy is pure, and reads no clock")
+        self.assert_accepted({"evener/policy/a.cc": "// not a Stopwatch\n"})
+        self.assert_accepted({"evener/runtime/a.cc": "Stopwatch clock;\n"})
+
+    def test_what_policies_use_of_core_is_pure_itself(self):
+        self.assert_refused({"evener/core/random.h": "#pragma once\n#include <random>\n"},
+                            "random.h:2: a policy is pure")
+        self.assert_refused({"evener/core/seconds.h": '#pragma once\n#include "evener/core/time.h"\n'},
+                            "seconds.h:2: a policy is pure")
+        self.assert_accepted({"evener/core/time.h": "#pragma once\n#include <chrono>\n"})
+
+    def test_folders_of_the_cluster_are_layers_too(self):
+        order = ["transport", "wire", "membership"]
+        for last in ("parameter_server", "gossip"):
+            folders = [*order, last]
+            for i, own in enumerate(folders):
+                for j, used in enumerate(folders):
+                    file = {f"evener/cluster/{own}/a.cc": f'#include "evener/cluster/{used}/x.h"\n'}
+                    if j <= i:
+                        self.assert_accepted(file)
+                    else:
+                        self.assert_refused(file, f"a.cc:1: cluster/{own} must not include evener/cluster/{used}/x.h")
+        for own, used in (("parameter_server", "gossip"), ("gossip", "parameter_server")):
+            self.assert_refused({f"evener/cluster/{own}/a.cc": f'#include "evener/cluster/{used}/x.h"\n'},
+                                "it may use transport, wire, membership")
 
     def test_devices_do_not_see_policies(self):
         self.assert_refused({"evener/device/cpu/a.cc": '#include "evener/policy/x.h"\n'}, "cpu/a.cc:1:")

@@ -121,7 +121,7 @@ class TestWorker {
     const EngineSetup setup = engine_setup_of(data, setting);
     NodeWork work;
     work.network = setup.network;
-    work.compression = compression_of(setup.strategy);
+    work.compression = setup.strategy.compression();
     work.data = print(data);
     const std::shared_ptr<Device> device = make_device("cpu:1");
     const Training training = training_of_worker(setup.training, static_cast<std::size_t>(place));

@@ -1,5 +1,10 @@
 #include "evener/policy/catalogue.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "tests/places.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,23 +24,49 @@ std::string complaint(const std::string& text) {
   return "";
 }
 
-TEST(Catalogue, HasEveryStrategyOfThePapersOnce) {
+const std::vector<std::string> kOfThePapers{
+    "sequential", "hogwild",   "hogbatch", "adaptive-hogbatch",
+    "sync",       "elastic",   "sma",      "adaptive-sgd",
+    "bsp",        "asp",       "ssp",      "dssp",
+    "dasp",       "local-sgd", "gossip",   "adaptive-gossip"};
+
+/// Those of the papers alone, so that a new strategy needs no change here.
+std::vector<std::string> of_the_papers(std::vector<std::string> names) {
+  std::erase_if(names, [](const std::string& name) {
+    return std::count(kOfThePapers.begin(), kOfThePapers.end(), name) == 0;
+  });
+  return names;
+}
+
+TEST(Catalogue, HasEveryStrategyOfThePapersOnceInThisOrder) {
   std::vector<std::string> names;
   for (const auto& strategy : strategies()) names.push_back(strategy.name);
-  EXPECT_THAT(names,
-              testing::ElementsAre("sequential", "hogwild", "hogbatch", "adaptive-hogbatch", "sync",
-                                   "elastic", "sma", "adaptive-sgd", "bsp", "asp", "ssp", "dssp",
-                                   "dasp", "local-sgd", "gossip", "adaptive-gossip"));
+  EXPECT_EQ(of_the_papers(names), kOfThePapers);
+}
+
+TEST(Catalogue, HasARowForEachFileOfTheFolder) {
+  std::set<std::string> files, rows;
+  const std::filesystem::path folder(EVENER_SOURCE_DIR "/evener/policy/strategies");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::string name = entry.path().stem();
+    std::replace(name.begin(), name.end(), '_', '-');
+    files.insert(name);
+  }
+  for (const auto& strategy : strategies()) rows.insert(strategy.name);
+  EXPECT_TRUE(std::includes(rows.begin(), rows.end(), files.begin(), files.end()));
 }
 
 TEST(Catalogue, EveryDefaultIsValidAndEveryPresetMakesAPolicy) {
   for (const auto& strategy : strategies()) {
-    for (const std::string preset : {"", ":preset=paper", ":preset=released"}) {
-      if (!preset.empty() && strategy.released.empty()) continue;
+    std::vector<std::string> texts{strategy.name};
+    for (const auto& preset : strategy.presets) {
+      texts.push_back(strategy.name + ":preset=" + preset.name);
+    }
+    for (const auto& text : texts) {
       PolicyConfig config;
       config.workers = strategy.sharing == Sharing::single ? 1 : 2;
-      config.values = parse_strategy(strategy.name + preset).values;
-      EXPECT_NE(strategy.make(config), nullptr) << strategy.name << preset;
+      config.values = parse_strategy(text).values;
+      EXPECT_NE(strategy.make(config), nullptr) << text;
     }
   }
 }
@@ -79,6 +110,75 @@ TEST(Catalogue, AChoiceSaysWhatDiffersFromTheDefaults) {
   EXPECT_EQ(again.values.word("pull"), "0.5");
 }
 
+TEST(Catalogue, PresetsAreAnOptionWhereThereAreSeveral) {
+  const auto options = options_of(find_strategy("sma"));
+  EXPECT_EQ(options.front().name, "preset");
+  EXPECT_EQ(options.front().value, "paper");
+  EXPECT_THAT(options.front().choices, testing::ElementsAre("paper", "released"));
+  EXPECT_EQ(options.front().help, "defaults of the paper, or of its authors' code");
+  Strategy three = find_strategy("sma");
+  three.presets.push_back({"third", "a third source", {}});
+  EXPECT_EQ(options_of(three).front().help,
+            "defaults of the paper, of its authors' code, or of a third source");
+  EXPECT_THAT(complaint("sync:preset=paper"), HasSubstr("has no option 'preset'"));
+}
+
+TEST(Catalogue, AutomaticStrategiesParse) {
+  EXPECT_EQ(automatic_strategy(AutoFor::one_device), "sequential");
+  EXPECT_EQ(automatic_strategy(AutoFor::several_devices), "sync:split=speed");
+  EXPECT_EQ(automatic_strategy(AutoFor::nodes), "dasp");
+  EXPECT_EQ(automatic_strategy(AutoFor::peers), "adaptive-gossip");
+  for (const auto what :
+       {AutoFor::one_device, AutoFor::several_devices, AutoFor::nodes, AutoFor::peers}) {
+    EXPECT_EQ(parse_strategy(automatic_strategy(what)).text(), automatic_strategy(what));
+  }
+}
+
+TEST(Catalogue, AChoiceAnswersForItsRow) {
+  EXPECT_TRUE(parse_strategy("hogbatch:preset=released").overwrites());
+  EXPECT_FALSE(parse_strategy("hogbatch").overwrites());
+  EXPECT_FALSE(parse_strategy("sync").overwrites());
+  EXPECT_EQ(parse_strategy("bsp:compress=fp16").compression().kind, Compression::Kind::fp16);
+  EXPECT_EQ(parse_strategy("bsp:compress=top-k:top-k=0.2").compression().share, 0.2);
+  EXPECT_FALSE(parse_strategy("sync").compression().active());
+  EXPECT_EQ(parse_strategy("gossip:period=3").gossip().period, 3U);
+  EXPECT_TRUE(parse_strategy("adaptive-gossip:rows=changed").gossip().changed_rows);
+  EXPECT_THROW(parse_strategy("bsp").gossip(), Error);
+  const HintSetup large{1'000'000, true, true};
+  EXPECT_THAT(parse_strategy("hogwild").hint(large), HasSubstr("faster: hogwild:cpu-batch=32"));
+  EXPECT_EQ(parse_strategy("hogwild:cpu-batch=32").hint(large), "");
+  EXPECT_THAT(parse_strategy("hogbatch:cpu-batch=32:accelerator-batch=1").hint(large),
+              HasSubstr("faster: hogbatch:accelerator-batch=1024"));
+  EXPECT_EQ(parse_strategy("adaptive-hogbatch").hint(large), "") << "it finds its own sizes";
+}
+
+TEST(Catalogue, RefusesRowsThatAreNotComplete) {
+  const auto refusal = [](auto change) -> std::string {
+    Strategy row = find_strategy("sma");
+    row.name = "ours";
+    change(row);
+    try {
+      register_strategy(row);
+    } catch (const Error& problem) {
+      return problem.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal([](Strategy& row) { row.name = "sync"; }), HasSubstr("one of this name"));
+  EXPECT_THAT(refusal([](Strategy& row) { row.name = "our:own"; }), HasSubstr("lower-case"));
+  EXPECT_THAT(refusal([](Strategy& row) { row.name = ""; }), HasSubstr("lower-case"));
+  EXPECT_THAT(refusal([](Strategy& row) { row.make = {}; }), HasSubstr("makes no policy"));
+  EXPECT_THAT(refusal([](Strategy& row) { row.sharing = Sharing::peers; }),
+              HasSubstr("no rule for its peers"));
+  EXPECT_THAT(refusal([](Strategy& row) { row.options.clear(); }),
+              HasSubstr("released is of an option it does not have: pull"));
+  EXPECT_THAT(refusal([](Strategy& row) { row.options[0].value = "2"; }),
+              HasSubstr("pull: '2' is not a number"));
+  EXPECT_THAT(refusal([](Strategy& row) { row.automatic = {{AutoFor::nodes}}; }),
+              HasSubstr("dasp is automatic"));
+  EXPECT_THROW(find_strategy("ours"), UsageError) << "none of them is there";
+}
+
 TEST(Catalogue, StrategiesRefuseWorkersTheyCannotUse) {
   const WorkerTraits cpu{"cpu:2", true, 2, 0}, card{"card", false, 1, 0};
   EXPECT_THROW(check_workers(find_strategy("sequential"), {cpu, cpu}), UsageError);
@@ -88,8 +188,11 @@ TEST(Catalogue, StrategiesRefuseWorkersTheyCannotUse) {
 }
 
 TEST(Catalogue, EveryStrategyOfDevicesComposesWithEveryOneOfNodesAndNoOther) {
-  EXPECT_THAT(names_of(true), testing::ElementsAre("bsp", "asp", "ssp", "dssp", "dasp", "gossip",
-                                                   "adaptive-gossip"));
+  EXPECT_THAT(
+      of_the_papers(names_of(true)),
+      testing::ElementsAre("bsp", "asp", "ssp", "dssp", "dasp", "gossip", "adaptive-gossip"));
+  EXPECT_THAT(of_the_papers(names_of(Sharing::peers)),
+              testing::ElementsAre("gossip", "adaptive-gossip"));
   EXPECT_EQ(names_of(true).size() + names_of(false).size(), strategies().size());
   for (const auto& inside : strategies()) {
     for (const auto& between : strategies()) {
@@ -105,7 +208,7 @@ TEST(Catalogue, RefusesAStrategyOfNodesInsideANodeWithAReason) {
       ADD_FAILURE() << name;
     } catch (const UsageError& problem) {
       EXPECT_THAT(problem.what(), HasSubstr("strategy " + name +
-                                            " is of nodes; the devices of one "
+                                            " is for nodes; the devices of one "
                                             "node train by one of sequential, hogwild, "));
     }
   }

@@ -123,10 +123,10 @@ TEST(Elastic, PullsEveryPeriodSteps) {
 TEST(Sma, AveragesAfterEveryStepWithMomentum) {
   Toy toy("sma", {replica_worker(1e-4), replica_worker(1e-4)}, 64);
   EXPECT_TRUE(toy.epoch(1280));
-  EXPECT_EQ(toy.attracts, std::vector<ElasticAverage>(10, ElasticAverage{0.5, 0.9}));
+  EXPECT_EQ(toy.elastic_averages, std::vector<ElasticAverage>(10, ElasticAverage{0.5, 0.9}));
   Toy released("sma:preset=released", {replica_worker(1e-4), replica_worker(1e-4)}, 64);
   EXPECT_TRUE(released.epoch(128));
-  EXPECT_EQ(released.attracts, (std::vector{ElasticAverage{0.5, 0.9}}));
+  EXPECT_EQ(released.elastic_averages, (std::vector{ElasticAverage{0.5, 0.9}}));
 }
 
 TEST(LocalSgd, AveragesEveryPeriodStepsWithOuterMomentum) {
@@ -165,9 +165,9 @@ RC_GTEST_PROP(Rounds, EveryRowIsTrainedOnceAndMergesFindAllIdle, ()) {
   Toy toy(strategy, workers, static_cast<std::size_t>(*rc::gen::inRange(1, 300)),
           *rc::gen::arbitrary<std::uint64_t>());
   const auto rows = static_cast<std::size_t>(*rc::gen::inRange(1, 20'000));
-  for (int epoch = 0; epoch < 2 && toy.anybody(); ++epoch) {
-    RC_ASSERT(toy.epoch(rows) || !toy.anybody());
-    if (toy.anybody()) RC_ASSERT(toy.trained == rows);
+  for (int epoch = 0; epoch < 2 && toy.any_worker(); ++epoch) {
+    RC_ASSERT(toy.epoch(rows) || !toy.any_worker());
+    if (toy.any_worker()) RC_ASSERT(toy.trained == rows);
   }
   RC_ASSERT(toy.legal);
   RC_ASSERT(toy.all_idle_at_merges);

@@ -51,7 +51,7 @@ class Toy {
     }
   }
 
-  /// Trains one epoch of `rows` rows; false: everybody was lost, or it never ended.
+  /// Trains one epoch of `rows` rows; false: all workers were lost, or it never ended.
   bool epoch(std::size_t rows) {
     left_ = rows;
     trained = 0;
@@ -59,7 +59,7 @@ class Toy {
     for (int guard = 0; guard < 1'000'000; ++guard) {
       change();
       if (under_way_.empty()) break;
-      if (wake_first()) continue;
+      if (fire_timer_first()) continue;
       const auto task =
           std::min_element(under_way_.begin(), under_way_.end(), [](auto& a, auto& b) {
             return a.end < b.end || (a.end == b.end && a.assign.worker < b.assign.worker);
@@ -94,7 +94,7 @@ class Toy {
   }
 
   const Policy& policy() const { return *policy_; }
-  bool anybody() const { return std::count(present_.begin(), present_.end(), true) > 0; }
+  bool any_worker() const { return std::count(present_.begin(), present_.end(), true) > 0; }
 
   double now = 0;
   std::size_t trained = 0;                // in this epoch, less what was lost with replicas
@@ -102,7 +102,7 @@ class Toy {
   std::map<int, std::size_t> last_batch;  // rows of a worker's last step
   std::vector<ToyTask> tasks;
   std::vector<Merge> merges;
-  std::vector<ElasticAverage> attracts;
+  std::vector<ElasticAverage> elastic_averages;
   std::vector<Apply> applies;
   std::vector<ApplyPushes> apply_pushes_calls;
   std::size_t rejects = 0;
@@ -117,7 +117,7 @@ class Toy {
     present_[i] = true;
     tell(Joined{static_cast<int>(i), workers_[i].traits});
   }
-  /// Who comes, goes and goes silent, as far as they are not at work.
+  /// Workers that join, are lost or suspected now, as far as they are not busy.
   void change() {
     const auto due = [&](double time) { return time > 0 && now >= time; };
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -147,14 +147,14 @@ class Toy {
     tell(Lost{static_cast<int>(i), back, now});
   }
 
-  /// Whether a wake-up comes before the next task ends.
-  bool wake_first() {
-    if (wakes_.empty()) return false;
+  /// Whether a timer fires before the next task ends.
+  bool fire_timer_first() {
+    if (timers_.empty()) return false;
     double next = under_way_.front().end;
     for (const auto& task : under_way_) next = std::min(next, task.end);
-    if (wakes_.top() >= next) return false;
-    now = std::max(now, wakes_.top());
-    wakes_.pop();
+    if (timers_.top() >= next) return false;
+    now = std::max(now, timers_.top());
+    timers_.pop();
     tell(TimerFired{now});
     return true;
   }
@@ -175,38 +175,51 @@ class Toy {
   }
 
   void act(const Decision& decision) {
-    if (const auto* assign = std::get_if<Assign>(&decision)) return start(*assign);
-    if (std::holds_alternative<Measure>(decision)) {
-      tell(Measured{norms.empty() ? std::vector<double>(workers_.size(), 1e-9) : norms});
-      return;
+    std::visit(Cases{[&](const Assign& d) { start(d); },
+                     [&](const Measure&) {
+                       const std::vector<double> tiny(workers_.size(), 1e-9);
+                       tell(Measured{norms.empty() ? tiny : norms});
+                     },
+                     [&](const Note& d) { notes.push_back(d.text); },
+                     [&](const SetTimer& d) { timers_.push(d.at); },
+                     [&](const ApplyPushes& d) { apply_pushes(d); },
+                     [&](const Reject& d) { reject(d.worker); },
+                     [&](const Merge& d) {
+                       merges.push_back(d);
+                       end_merge();
+                     },
+                     [&](const ElasticAverage& d) {
+                       elastic_averages.push_back(d);
+                       end_merge();
+                     },
+                     [&](const Apply& d) {
+                       applies.push_back(d);
+                       end_merge();
+                     },
+                     // Gossiping nodes have tests of their own; here their messages are lost.
+                     Ignore<Offer, Answer, Decline, CompleteExchange, Average>{}},
+               decision);
+  }
+
+  void apply_pushes(const ApplyPushes& decision) {
+    for (const int worker : decision.workers) {
+      legal = legal && unmerged_[static_cast<std::size_t>(worker)] > 0;
+      unmerged_[static_cast<std::size_t>(worker)] = 0;
     }
-    if (const auto* note = std::get_if<Note>(&decision)) {
-      notes.push_back(note->text);
-      return;
-    }
-    if (const auto* apply_pushes = std::get_if<ApplyPushes>(&decision)) {
-      for (const int worker : apply_pushes->workers) {
-        legal = legal && unmerged_[static_cast<std::size_t>(worker)] > 0;
-        unmerged_[static_cast<std::size_t>(worker)] = 0;
-      }
-      apply_pushes_calls.push_back(*apply_pushes);
-      return;
-    }
-    if (const auto* reject = std::get_if<Reject>(&decision)) {
-      std::size_t& rows = unmerged_[static_cast<std::size_t>(reject->worker)];
-      legal = legal && rows > 0;
-      left_ += rows;
-      trained -= rows;
-      rows = 0;
-      ++rejects;
-      return;
-    }
-    if (const auto* wake = std::get_if<SetTimer>(&decision)) return wakes_.push(wake->at);
+    apply_pushes_calls.push_back(decision);
+  }
+
+  void reject(int worker) {
+    std::size_t& rows = unmerged_[static_cast<std::size_t>(worker)];
+    legal = legal && rows > 0;
+    left_ += rows;
+    trained -= rows;
+    rows = 0;
+    ++rejects;
+  }
+
+  void end_merge() {
     all_idle_at_merges = all_idle_at_merges && under_way_.empty();
-    if (const auto* merge = std::get_if<Merge>(&decision)) merges.push_back(*merge);
-    if (const auto* elastic_average = std::get_if<ElasticAverage>(&decision))
-      attracts.push_back(*elastic_average);
-    if (const auto* apply = std::get_if<Apply>(&decision)) applies.push_back(*apply);
     for (auto& rows : unmerged_) rows = 0;
     now += merge_seconds;
     tell(Merged{now});
@@ -242,7 +255,7 @@ class Toy {
   std::vector<std::size_t> unmerged_;
   std::vector<ToyTask> under_way_;
   std::queue<Event> events_;
-  std::priority_queue<double, std::vector<double>, std::greater<>> wakes_;
+  std::priority_queue<double, std::vector<double>, std::greater<>> timers_;
   bool telling_ = false;
   std::size_t left_ = 0;
   std::uint64_t number_ = 0;

@@ -312,7 +312,7 @@ TEST(PeerReplica, WhatPushSumBringsIsNotItsOwnChange) {
 TEST(PeerReplica, PushSumGivesAwayTheWholeModel) {
   for (const char* strategy :
        {"gossip:merge=pushsum:rows=changed", "gossip:merge=pushsum:compress=top-k"}) {
-    EXPECT_THROW(gossip_rule(parse_strategy(strategy).values), UsageError) << strategy;
+    EXPECT_THROW(parse_strategy(strategy).gossip(), UsageError) << strategy;
   }
 }
 
@@ -321,9 +321,7 @@ TEST(PeerReplica, PushSumGivesAwayTheWholeModel) {
 class LocalNetwork {
  public:
   LocalNetwork(int count, const std::string& strategy, std::uint64_t seed)
-      : rule_(gossip_rule(parse_strategy(strategy).values)),
-        replicas_(count, strategy),
-        random_(seed) {
+      : rule_(parse_strategy(strategy).gossip()), replicas_(count, strategy), random_(seed) {
     for (int i = 0; i < count; ++i) {
       nodes_.emplace_back(i, rule_, seed);
       for (int j = 0; j < count; ++j) nodes_.back().meet(j);
@@ -418,7 +416,7 @@ class LocalNetwork {
                 [&](const NodeDeclines& a) {
                   send({GossipMessage::Kind::decline, i, a.to, a.sequence}, {});
                 },
-                [&](const NodeSettles& a) {
+                [&](const NodeCompletes& a) {
                   replicas_[i].complete_exchange(offers_[{i, a.from}], replies_[{a.from, i}]);
                   ++exchanges_;
                 }},

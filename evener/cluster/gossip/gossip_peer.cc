@@ -200,7 +200,7 @@ class GossipPeer {
                   send(a.to, Wire::REPLY, a.sequence, other.answered);
                 },
                 [&](const NodeDeclines& a) { send(a.to, Wire::DECLINE, a.sequence, {}); },
-                [&](const NodeSettles& a) {
+                [&](const NodeCompletes& a) {
                   exchange([&] { replica_.complete_exchange(offered_[a.from], at(a.from).reply); });
                   offered_.erase(a.from);
                   at(a.from).reply = {};

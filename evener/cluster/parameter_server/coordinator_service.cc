@@ -69,7 +69,7 @@ std::vector<WorkerTraits> CoordinatorService::slots() const {
 std::unique_ptr<Models> CoordinatorService::make_models(const ModelSetup& setup,
                                                         const StrategyChoice& strategy) {
   await_servers();
-  const Compression compression = compression_of(strategy);
+  const Compression compression = strategy.compression();
   auto model = servers_
                    ? make_served_model(setup, slots_.size(), compression, worker_states_, *servers_)
                    : make_served_model(setup, slots_.size(), compression, worker_states_);

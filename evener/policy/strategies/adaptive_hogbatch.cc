@@ -12,14 +12,13 @@
 
 #include "evener/core/error.h"
 #include "evener/policy/free_running.h"
-#include "evener/policy/policies.h"
 #include "evener/policy/rate_scaling.h"
 
 namespace evener {
 
 namespace {
 
-struct Pace {
+struct DeviceBatch {
   double updates = 0;                        // u_E
   double batch = 1;                          // b_E
   double least = 1, most = 1;                // min_E, max_E
@@ -44,44 +43,44 @@ class AdaptiveHogbatch final : public FreeRunning {
 
  private:
   void joined(int worker) override {
-    if (paces_.size() <= static_cast<std::size_t>(worker)) paces_.resize(worker + 1U);
-    Pace& pace = pace_of(worker);
+    if (devices_.size() <= static_cast<std::size_t>(worker)) devices_.resize(worker + 1U);
+    DeviceBatch& device = device_of(worker);
     const bool in_place = workers().at(worker).traits.in_place;
     const std::string kind = in_place ? "cpu" : "accelerator";
-    pace.least = values_.number(kind + "-min");
-    pace.most = values_.number(kind + "-max");
-    pace.batch = std::clamp(values_.number(kind + "-batch"), pace.least, pace.most);
+    device.least = values_.number(kind + "-min");
+    device.most = values_.number(kind + "-max");
+    device.batch = std::clamp(values_.number(kind + "-batch"), device.least, device.most);
     // A newcomer is neither ahead nor behind.
     const auto [least, most] = updates_of_others(worker);
-    pace.updates = least <= most ? (least + most) / 2 : 0;
+    device.updates = least <= most ? (least + most) / 2 : 0;
   }
 
   void finished(const Finished& event) override {
-    Pace& pace = pace_of(event.worker);
+    DeviceBatch& device = device_of(event.worker);
     const WorkerTraits& traits = workers().at(event.worker).traits;
-    pace.updates += traits.in_place ? survival_ * traits.threads : 1;
-    if (!traits.in_place) keep_utilization(pace, event);
+    device.updates += traits.in_place ? survival_ * traits.threads : 1;
+    if (!traits.in_place) keep_utilization(device, event);
     const auto [least, most] = updates_of_others(event.worker);
     if (least > most) return;  // alone
-    if (pace.updates > most) pace.batch = std::min(growth_ * pace.batch, pace.most);
-    if (pace.updates < least) pace.batch = std::max(pace.batch / growth_, pace.least);
+    if (device.updates > most) device.batch = std::min(growth_ * device.batch, device.most);
+    if (device.updates < least) device.batch = std::max(device.batch / growth_, device.least);
   }
 
   Assign next(int worker) override {
-    const auto rows = static_cast<std::size_t>(pace_of(worker).batch);
+    const auto rows = static_cast<std::size_t>(device_of(worker).batch);
     return hogbatch(worker, rows, rate_.of(rows));
   }
 
-  void keep_utilization(Pace& pace, const Finished& event) const {
+  void keep_utilization(DeviceBatch& device, const Finished& event) const {
     const auto rows = static_cast<double>(event.rows);
-    if (event.seconds <= 0 || rows < pace.batch) return;  // cut short by the epoch's end
-    double& best_here = pace.rows_per_second[rows];
+    if (event.seconds <= 0 || rows < device.batch) return;  // cut short by the epoch's end
+    double& best_here = device.rows_per_second[rows];
     best_here = std::max(best_here, rows / event.seconds);
     double best = 0;
-    for (const auto& [size, rate] : pace.rows_per_second) best = std::max(best, rate);
+    for (const auto& [size, rate] : device.rows_per_second) best = std::max(best, rate);
     if (best_here < min_utilization_ * best) {
-      pace.least = std::max(pace.least, std::min(growth_ * rows, pace.most));
-      pace.batch = std::max(pace.batch, pace.least);
+      device.least = std::max(device.least, std::min(growth_ * rows, device.most));
+      device.batch = std::max(device.batch, device.least);
     }
   }
 
@@ -91,24 +90,48 @@ class AdaptiveHogbatch final : public FreeRunning {
     double most = -least;
     for (const int other : workers().present()) {
       if (other == worker) continue;
-      least = std::min(least, paces_[static_cast<std::size_t>(other)].updates);
-      most = std::max(most, paces_[static_cast<std::size_t>(other)].updates);
+      least = std::min(least, devices_[static_cast<std::size_t>(other)].updates);
+      most = std::max(most, devices_[static_cast<std::size_t>(other)].updates);
     }
     return {least, most};
   }
 
-  Pace& pace_of(int worker) { return paces_[static_cast<std::size_t>(worker)]; }
+  DeviceBatch& device_of(int worker) { return devices_[static_cast<std::size_t>(worker)]; }
 
   StrategyValues values_;
   RateScaling rate_;
   double growth_, survival_, min_utilization_;
-  std::vector<Pace> paces_;
+  std::vector<DeviceBatch> devices_;
 };
 
 }  // namespace
 
-std::unique_ptr<Policy> make_adaptive_hogbatch(const PolicyConfig& config) {
-  return std::make_unique<AdaptiveHogbatch>(config.values);
+Strategy adaptive_hogbatch_strategy() {
+  return {
+      .name = "adaptive-hogbatch",
+      .line = "hogbatch whose batch sizes evolve until all do equally many updates",
+      .paper = "Ma, Rusu 2020",
+      .order = 40,
+      .sharing = Sharing::shared,
+      .options = join_options(
+          hogbatch_options(),
+          {number_option("growth", "2", 1.01, 100, "alpha: factor of a batch size's move"),
+           number_option("survival", "1", 0.001, 1, "beta: share of Hogwild writes that survive"),
+           number_option("cpu-min", "1", 1, kMostRows, "least rows of a CPU thread's step"),
+           number_option("cpu-max", "64", 1, kMostRows, "most rows of a CPU thread's step"),
+           number_option("accelerator-min", "64", 1, kMostRows,
+                         "least rows of an accelerator's step"),
+           number_option("accelerator-max", "8192", 1, kMostRows,
+                         "most rows of an accelerator's step"),
+           number_option("min-utilization", "0.5", 0, 1,
+                         "an accelerator's batches stay so large that it reaches this share of the "
+                         "best throughput seen (ours)")}),
+      .presets = {paper_preset(), released_preset({{"writeback", "overwrite"}})},
+      .make =
+          [](const PolicyConfig& config) {
+            return std::make_unique<AdaptiveHogbatch>(config.values);
+          },
+      .overwrites = overwrites};
 }
 
 }  // namespace evener

@@ -7,27 +7,21 @@
 //   SCALE  mu = mean(u); u_i > mu and b_i + beta (u_i - mu) <= b_max: b' = b_i + beta (u_i - mu)
 //          u_i < mu and b_i - beta (mu - u_i) >= b_min: b' = b_i - beta (mu - u_i)
 //          lr_i *= b'/b_i; b_i = b'
-// Ours: a mega-batch ends with its epoch at the latest; scaler=throughput (batch_scaler.h);
-// demotion=on (trials.h).
-#include <limits>
-
+// Ours: a mega-batch ends with its epoch at the latest; scaler=throughput (batch_scaler.h).
 #include "evener/policy/batch_scaler.h"
 #include "evener/policy/normalized_merge.h"
-#include "evener/policy/policies.h"
-#include "evener/policy/trials.h"
+#include "evener/policy/strategy.h"
+#include "evener/policy/worker_set.h"
 
 namespace evener {
 
 namespace {
-
-constexpr std::size_t kEndless = std::numeric_limits<std::size_t>::max() / 2;
 
 class AdaptiveSgd final : public Policy {
  public:
   explicit AdaptiveSgd(const PolicyConfig& config)
       : scaler_(config),
         merge_(config.values),
-        trials_(config.values.on("demotion"), config.values.number("worth")),
         dynamic_(config.values.is("scheduling", "dynamic")) {}
 
   Decisions on(const Event& event) override {
@@ -35,13 +29,11 @@ class AdaptiveSgd final : public Policy {
     std::visit(Cases{[&](const Joined& e) {
                        workers_.join(e);
                        scaler_.join(e.worker);
-                       trials_.join(e.worker, e.traits.name);
-                       if (running_) give(e.worker);
+                       if (running_) give_batch(e.worker);
                      },
                      [&](const Lost& e) {
                        workers_.lose(e.worker);
                        scaler_.leave(e.worker);
-                       trials_.leave(e.worker);
                        left_ += e.rows;
                        quota_ += e.rows;
                        out_of_rows_ = false;
@@ -51,15 +43,11 @@ class AdaptiveSgd final : public Policy {
                        running_ = true;
                        epoch_ = e.epoch;
                        scaler_.begin_epoch(e.epoch);
-                       trials_.epoch_began(e.now);
                        begin_mega_batch();
                      },
                      [&](const Finished& e) {
                        workers_.at(e.worker).busy = false;
-                       const std::size_t most = workers_.at(e.worker).traits.most_rows;
-                       const std::size_t rows = scaler_.rows(e.worker);
                        scaler_.finished(e);
-                       trials_.finished(e, e.rows >= (most > 0 ? std::min(most, rows) : rows));
                        continue_or_merge();
                      },
                      [&](const OutOfRows& e) {
@@ -71,26 +59,27 @@ class AdaptiveSgd final : public Policy {
                        if (scaler_.any_updates()) decisions_.emplace_back(Measure{});
                      },
                      [&](const Measured& e) { merge_and_scale(e.norms); },
-                     [&](const Merged& e) { go_on(e.now); }, [](const auto&) {}},
+                     [&](const Merged&) {
+                       if (running_) begin_mega_batch();
+                     },
+                     Ignore<Suspected, InvalidPush, Delivered, TimerFired>{}},
                event);
     return decisions_;
   }
-  std::string undecided() const override { return trials_.undecided(); }
 
  private:
   void begin_mega_batch() {
     out_of_rows_ = false;
-    const auto workers = trials_.active();
+    const auto workers = workers_.present();
     scaler_.begin_mega_batch();
-    left_ = trials_.alone() || trials_.looking() ? kEndless : scaler_.mega_batch();
+    left_ = scaler_.mega_batch();
     quota_ = left_ / std::max<std::size_t>(1, workers.size());
-    for (const int worker : workers) give(worker);
+    for (const int worker : workers) give_batch(worker);
   }
 
-  void give(int worker) {
-    // A look is over when all have done it; what comes next waits for the merge.
-    if (out_of_rows_ || left_ == 0 || (trials_.looking() && trials_.looked())) return;
-    // Static scheduling, for the ablation: nobody takes more than an equal share.
+  void give_batch(int worker) {
+    if (out_of_rows_ || left_ == 0) return;
+    // Static scheduling, for the ablation: no device takes more than an equal share.
     std::size_t most = left_;
     if (!dynamic_) {
       const std::size_t had = scaler_.rows_taken(worker);
@@ -104,32 +93,23 @@ class AdaptiveSgd final : public Policy {
     decisions_.emplace_back(assign);
   }
 
-  /// Everyone who is idle goes on; when nobody can, the mega-batch is over.
+  /// Idle devices go on; when none can, the mega-batch is over.
   void continue_or_merge() {
-    for (const int worker : trials_.active()) {
-      if (!workers_.at(worker).busy) give(worker);
-    }
+    for (const int worker : workers_.idle_workers()) give_batch(worker);
     if (workers_.idle() && !out_of_rows_ && scaler_.any_updates())
       decisions_.emplace_back(Measure{});
   }
 
   void merge_and_scale(const std::vector<double>& norms) {
-    const auto workers = trials_.active();
+    const auto workers = workers_.present();
     decisions_.emplace_back(merge_.weigh(scaler_.progress(), workers, norms, epoch_));
     scaler_.scale(workers);
     scaler_.begin_mega_batch();
   }
 
-  void go_on(Seconds now) {
-    for (const auto& text : trials_.merged(now, scaler_.mega_batch()))
-      decisions_.emplace_back(Note{text});
-    if (running_) begin_mega_batch();
-  }
-
   WorkerSet workers_;
   BatchScaler scaler_;
   NormalizedMerge merge_;
-  Trials trials_;
   bool dynamic_;
   bool running_ = false, out_of_rows_ = false;
   std::uint64_t epoch_ = 0;
@@ -139,8 +119,30 @@ class AdaptiveSgd final : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_adaptive_sgd(const PolicyConfig& config) {
-  return std::make_unique<AdaptiveSgd>(config);
+Strategy adaptive_sgd_strategy() {
+  return {
+      .name = "adaptive-sgd",
+      .line =
+          "replicas; batches to the device that is free, sizes by speed, merged with normalized "
+          "weights",
+      .paper = "Ma, Rusu, Wu, Sim 2022",
+      .order = 80,
+      .sharing = Sharing::replicas,
+      .options = join_options(
+          join_options(batch_size_options(),
+                       {word_option("scheduling", {"dynamic", "static"},
+                                    "batches go to the device that is free, or each device gets an "
+                                    "equal share")}),
+          join_options(normalized_merge_options(), rate_schedule_options())),
+      .presets = {paper_preset(), released_preset({{"b-max", "1024"},
+                                                   {"b-min", "32"},
+                                                   {"b-start", "min"},
+                                                   {"scaler", "released"},
+                                                   {"beta", "32"},
+                                                   {"merge", "updates"},
+                                                   {"perturbation-from", "10"},
+                                                   {"warmup", "10"}})},
+      .make = [](const PolicyConfig& config) { return std::make_unique<AdaptiveSgd>(config); }};
 }
 
 }  // namespace evener

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "evener/policy/parameter_server.h"
-#include "evener/policy/policies.h"
 
 namespace evener {
 
@@ -28,13 +27,13 @@ class Bsp final : public ParameterServer {
   void ended() override { flush(false); }
 
   void flush_if_complete() {
-    if (!nodes().anyone_computing()) flush(true);
+    if (!nodes().any_computing()) flush(true);
   }
   void flush(bool go_on) {
     if (group_.empty()) return;
     std::vector<int> group = std::exchange(group_, {});
-    std::sort(group.begin(), group.end());  // who gets which rows does not depend on who came first
-    apply(group, static_cast<double>(group.size()) / nodes().count(), 1);
+    std::sort(group.begin(), group.end());  // rows and sums do not depend on which came first
+    apply_group(group);
     if (!go_on) return;
     for (const int node : group) release(node);
   }
@@ -44,8 +43,15 @@ class Bsp final : public ParameterServer {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_bsp(const PolicyConfig& config) {
-  return std::make_unique<Bsp>(config);
+Strategy bsp_strategy() {
+  return {.name = "bsp",
+          .line = "parameter server: all push, the mean is applied, all go on",
+          .paper = "Valiant 1990",
+          .order = 90,
+          .sharing = Sharing::pushes,
+          .options = parameter_server_options({"equal", "speed"}),
+          .make = [](const PolicyConfig& config) { return std::make_unique<Bsp>(config); },
+          .compression = compression_from};
 }
 
 }  // namespace evener

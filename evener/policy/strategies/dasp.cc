@@ -1,8 +1,8 @@
-// Dynamic adaptive synchronous parallel [D]: the server knows every node's state and pace, and
+// Dynamic adaptive synchronous parallel [D]: the server knows every node's state and cycle, and
 // moves each between synchronous and asynchronous ways. The paper fixes the idea; the rule is ours:
 //
 //   on push(i), tau = V - v_i:
-//     tau > tau-max   catch-up: refused, the node pulls afresh and its rows are trained anew
+//     tau > tau-max   catch-up: refused, the node pulls afresh and its rows are trained again
 //     tau >= N        async: apply(push, 1/N, lambda(tau)), go on at once
 //     else            sync: group += i; deadline = min(deadline, now + beta T_i); flush at the
 //                     deadline, or as soon as no wait pays any more
@@ -12,14 +12,14 @@
 //
 // Why: to wait h costs each of the g members h/T of a push; to go on without k others makes g k
 // pairs of pushes miss each other, 1/N of a step each. If that costs a pair beta/N of a push, the
-// wait pays where h < k beta T / N. One that is overdue is taken to be as far off as it is late, so
-// nobody waits long for a node that has stalled.
+// wait pays where h < k beta T / N. A node that is overdue counts as being as far off as it is
+// late, so no node waits long for one that has stalled.
 //
-// Nodes get rows by their pace (pace.h), unless split=equal, so that most pushes come together; the
-// rule is for those that do not: nodes that stall, jitter or have just come.
+// Nodes get rows by their speed (throughput_split.h), unless split=equal, so that most pushes come
+// together. The rule is for those that do not: nodes that stall, jitter or have just joined.
 //
 // beta = inf is bsp, beta = 0 is asp, beta = 0 with a finite s-clock is ssp (with staleness-lr,
-// where nobody is beyond tau-max, and all with the same `split`).
+// where no node is beyond tau-max, and all with the same `split`).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,7 +27,6 @@
 #include <vector>
 
 #include "evener/policy/parameter_server.h"
-#include "evener/policy/policies.h"
 
 namespace evener {
 
@@ -58,7 +57,7 @@ class Dasp final : public ParameterServer {
     } else {
       nodes().move(node, NodeState::sync);
       group_.push_back(node);
-      pace_ = std::min(pace_, nodes().at(node).cycle);
+      shortest_ = std::min(shortest_, nodes().at(node).cycle);
       deadline_ = std::min(deadline_, now() + beta_ * nodes().at(node).cycle);
       flush_if_due();
     }
@@ -66,11 +65,11 @@ class Dasp final : public ParameterServer {
   }
   void missed(int node) override {
     std::erase(group_, node);
-    if (group_.empty()) deadline_ = pace_ = kNever;
+    if (group_.empty()) deadline_ = shortest_ = kNever;
     flush_if_due();
     release_bound(s_clock_);
   }
-  void woken() override {
+  void reconsider() override {
     flush_if_due();
     release_bound(s_clock_);
   }
@@ -82,50 +81,67 @@ class Dasp final : public ParameterServer {
     if (now() >= until) return flush(true);
     if (until < kNever) set_timer(until);
   }
-  /// Until when a wait pays if nobody comes.
+  /// Until when a wait pays if no push comes.
   Seconds pays_until() const {
     Seconds until = now(), first = kNever;
     double k = 0;
     for (const Seconds time : expected()) {
       first = std::min(first, time);
-      const Seconds patience = beta_ * pace_ * ++k / nodes().count();
+      const Seconds patience = beta_ * shortest_ * ++k / nodes().count();
       if (time - patience < now()) until = std::max(until, first + patience);
     }
     return until;
   }
-  /// When the pushes of those at work should come or should have come, the nearest first. A node
-  /// whose pace is not known yet is taken to be like the group.
+  /// When the pushes of nodes at work should come or should have come, the nearest first. A node
+  /// whose cycle is not known yet is taken to be like the group.
   std::vector<Seconds> expected() const {
     std::vector<Seconds> times;
     for (const int node : nodes().present()) {
       const NodeRecord& record = nodes().at(node);
       if (!record.computing || record.state == NodeState::suspect) continue;
-      times.push_back(record.released + (record.cycle > 0 ? record.cycle : pace_));
+      times.push_back(record.released + (record.cycle > 0 ? record.cycle : shortest_));
     }
     std::sort(times.begin(), times.end(),
               [&](Seconds a, Seconds b) { return std::abs(a - now()) < std::abs(b - now()); });
     return times;
   }
   void flush(bool go_on) {
-    deadline_ = pace_ = kNever;
+    deadline_ = shortest_ = kNever;
     if (group_.empty()) return;
     std::vector<int> group = std::exchange(group_, {});
-    std::sort(group.begin(), group.end());  // who gets which rows does not depend on who came first
-    apply(group, static_cast<double>(group.size()) / nodes().count(), 1);
+    std::sort(group.begin(), group.end());  // rows and sums do not depend on which came first
+    apply_group(group);
     if (!go_on) return;
     for (const int node : group) release_within(node, s_clock_);
   }
 
   double beta_, tau_max_, s_clock_;
-  std::vector<int> group_;  // that have pushed and wait
-  Seconds pace_ = kNever;   // T: the shortest cycle in it
+  std::vector<int> group_;     // that have pushed and wait
+  Seconds shortest_ = kNever;  // T: the shortest cycle in it
   Seconds deadline_ = kNever;
 };
 
 }  // namespace
 
-std::unique_ptr<Policy> make_dasp(const PolicyConfig& config) {
-  return std::make_unique<Dasp>(config);
+Strategy dasp_strategy() {
+  return {.name = "dasp",
+          .line = "each worker moves between synchronous and asynchronous ways by its state",
+          .paper = "Ma, Xiang et al. 2023",
+          .order = 130,
+          .sharing = Sharing::pushes,
+          .options = join_options(
+              parameter_server_options({"speed", "equal"}),
+              {number_option("beta", "0.75", 0, kUnbounded,
+                             "a push waits for all others at most this share of a cycle, for fewer "
+                             "in proportion less; inf: bsp, 0: asp (ours)"),
+               number_option("tau-max", "auto", 1, kUnbounded,
+                             "a push that missed more updates is refused and its node pulls "
+                             "afresh; auto: 2 x nodes (ours)"),
+               number_option("s-clock", "inf", 0, kUnbounded,
+                             "pushes that a node may be ahead of the slowest (ours)")}),
+          .make = [](const PolicyConfig& config) { return std::make_unique<Dasp>(config); },
+          .automatic = {{AutoFor::nodes}},
+          .compression = compression_from};
 }
 
 }  // namespace evener

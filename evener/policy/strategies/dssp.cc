@@ -6,17 +6,16 @@
 #include <cmath>
 #include <vector>
 
-#include "evener/policy/parameter_server.h"
-#include "evener/policy/policies.h"
+#include "evener/policy/asynchronous_server.h"
 
 namespace evener {
 
 namespace {
 
-class Dssp final : public ParameterServer {
+class Dssp final : public AsynchronousServer {
  public:
   explicit Dssp(const PolicyConfig& config)
-      : ParameterServer(config),
+      : AsynchronousServer(config),
         low_(config.values.number("s-low")),
         high_(config.values.number("s-high")),
         most_turns_(static_cast<int>(config.values.number("r-max"))) {}
@@ -28,7 +27,7 @@ class Dssp final : public ParameterServer {
     release_bound(low_);
   }
   void missed(int /*node*/) override { release_bound(low_); }
-  void woken() override { release_bound(low_); }
+  void reconsider() override { release_bound(low_); }
 
   bool may_go_on(int node) {
     if (turns_.size() <= static_cast<std::size_t>(node)) turns_.resize(nodes().size(), 0);
@@ -84,8 +83,20 @@ class Dssp final : public ParameterServer {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_dssp(const PolicyConfig& config) {
-  return std::make_unique<Dssp>(config);
+Strategy dssp_strategy() {
+  return {
+      .name = "dssp",
+      .line = "ssp where the fastest gets extra turns by measured speed",
+      .paper = "Zhao et al. 2019",
+      .order = 120,
+      .sharing = Sharing::pushes,
+      .options = join_options(
+          asynchronous_server_options(),
+          {number_option("s-low", "3", 0, kUnbounded, "pushes that any node may be ahead"),
+           number_option("s-high", "15", 0, kUnbounded, "pushes that no node is ever ahead (ours)"),
+           number_option("r-max", "12", 0, 1000, "turns more that the fastest may get at once")}),
+      .make = [](const PolicyConfig& config) { return std::make_unique<Dssp>(config); },
+      .compression = compression_from};
 }
 
 }  // namespace evener

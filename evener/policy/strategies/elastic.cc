@@ -1,6 +1,5 @@
 // Elastic averaging SGD (Zhang, Choromanska, LeCun 2015), synchronous form: after every p local
 // steps  w_i -= a (w_i - z),  z += a sum (w_i - z),  a = .9/n.
-#include "evener/policy/policies.h"
 #include "evener/policy/rounds.h"
 
 namespace evener {
@@ -22,10 +21,22 @@ class Elastic final : public Rounds {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_elastic(const PolicyConfig& config) {
-  const auto& values = config.values;
-  return std::make_unique<Elastic>(static_cast<std::size_t>(values.number("period")),
-                                   config.own_batch(), values.number("pull", 0.9 / config.workers));
+Strategy elastic_strategy() {
+  return {
+      .name = "elastic",
+      .line = "replicas pulled towards a common center every few steps",
+      .paper = "Zhang, Choromanska, LeCun 2015",
+      .order = 60,
+      .sharing = Sharing::replicas,
+      .options = {number_option("period", "10", 1, kMostRows,
+                                "p: local steps between two averagings"),
+                  number_option("pull", "auto", 0, 1,
+                                "a: how far a replica goes to the center; auto: 0.9 / devices")},
+      .make = [](const PolicyConfig& config) {
+        return std::make_unique<Elastic>(static_cast<std::size_t>(config.values.number("period")),
+                                         config.own_batch(),
+                                         config.values.number("pull", 0.9 / config.workers));
+      }};
 }
 
 }  // namespace evener

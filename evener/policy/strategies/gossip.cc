@@ -1,146 +1,33 @@
-// Gossip SGD, with a fixed period or when the model has changed: all its nodes in one place. Where
-// every node is a process of its own, each runs a GossipNode alone.
-#include <deque>
-
-#include "evener/core/error.h"
-#include "evener/policy/gossip_node.h"
-#include "evener/policy/policies.h"
+// Gossip SGD with a fixed period (AD-PSGD, Lian et al. 2018): every p steps a node exchanges its
+// model with one peer, and both become the mean (gossip_node.h).
+#include "evener/policy/gossip_policy.h"
 
 namespace evener {
 
 namespace {
 
-class Gossip final : public Policy {
- public:
-  Gossip(const GossipRule& rule, std::size_t rows, std::uint64_t seed)
-      : rule_(rule), rows_(rows), seed_(seed) {}
-
-  Decisions on(const Event& event) override {
-    decisions_.clear();
-    std::visit(Cases{[&](const Joined& e) { join(e); }, [&](const Lost& e) { lose(e); },
-                     [&](const EpochBegan& e) {
-                       running_ = true;
-                       out_of_rows_ = false;
-                       rest_all(e.now);
-                     },
-                     [&](const Finished& e) {
-                       workers_.at(e.worker).busy = false;
-                       node(e.worker).step(e.change);
-                       rest(e.worker, e.now);
-                     },
-                     [&](const Delivered& e) {
-                       node(e.message.to).receive(e.message);
-                       if (!workers_.at(e.message.to).busy) rest(e.message.to, e.now);
-                     },
-                     [&](const OutOfRows& e) {
-                       workers_.at(e.worker).busy = false;
-                       out_of_rows_ = true;
-                     },
-                     [&](const EpochEnded&) {
-                       running_ = false;
-                       decisions_.emplace_back(Average{});
-                     },
-                     [](const auto&) {}},
-               event);
-    return decisions_;
-  }
-
-  std::vector<std::string> standings() const override {
-    std::vector<std::string> texts;
-    for (const auto& node : nodes_) texts.emplace_back(node.waits() ? "offering" : "training");
-    return texts;
-  }
-
- private:
-  GossipNode& node(int worker) { return nodes_[static_cast<std::size_t>(worker)]; }
-
-  void join(const Joined& event) {
-    workers_.join(event);
-    while (static_cast<int>(nodes_.size()) < workers_.size()) {
-      nodes_.emplace_back(static_cast<int>(nodes_.size()), rule_, seed_);
-    }
-    for (const int other : workers_.present()) {
-      node(event.worker).meet(other);
-      node(other).meet(event.worker);
-    }
-    if (running_) rest(event.worker, 0);
-  }
-  void lose(const Lost& event) {
-    workers_.lose(event.worker);
-    for (const int other : workers_.present()) node(other).forget(event.worker);
-    nodes_[static_cast<std::size_t>(event.worker)] = GossipNode(event.worker, rule_, seed_);
-    out_of_rows_ = false;  // its rows are back
-    if (running_) rest_all(event.now);
-  }
-  void rest_all(Seconds now) {
-    for (const int worker : workers_.present()) {
-      if (!workers_.at(worker).busy) rest(worker, now);
-    }
-  }
-
-  /// Where no rows are left only what others wait for is done.
-  void rest(int worker, Seconds now) {
-    const bool more = running_ && !out_of_rows_;
-    for (const NodeAction& action : node(worker).rest(now, more)) {
-      std::visit(Cases{[&](const NodeSettles& a) {
-                         decisions_.emplace_back(CompleteExchange{worker, a.from, a.sequence});
-                       },
-                       [&](const NodeAnswers& a) {
-                         decisions_.emplace_back(Answer{worker, a.to, a.sequence});
-                       },
-                       [&](const NodeDeclines& a) {
-                         decisions_.emplace_back(Decline{worker, a.to, a.sequence});
-                       },
-                       [&](const NodeOffers& a) {
-                         decisions_.emplace_back(Offer{worker, a.to, a.sequence});
-                       }},
-                 action);
-    }
-    if (more && node(worker).may_train()) {
-      decisions_.emplace_back(workers_.assign(worker, rows_, Work::local));
-    }
-  }
-
-  GossipRule rule_;
-  std::size_t rows_;
-  std::uint64_t seed_;
-  WorkerSet workers_;
-  std::deque<GossipNode> nodes_;
-  bool running_ = false;
-  bool out_of_rows_ = false;  // the epoch has no rows left
-  Decisions decisions_;
-};
-
-}  // namespace
-
 GossipRule gossip_rule(const StrategyValues& values) {
-  GossipRule rule;
-  const std::string& peers = values.word("peer-choice");
-  rule.peers = peers == "ring"          ? PeerChoice::ring
-               : peers == "shift-one"   ? PeerChoice::shift
-               : peers == "speed-aware" ? PeerChoice::fast
-                                        : PeerChoice::uniform;
-  rule.overlap = values.number("overlap");
-  rule.push_sum = values.is("merge", "pushsum");
-  if (rule.push_sum && (values.is("rows", "changed") || values.is("compress", "top-k"))) {
-    throw UsageError(
-        "merge=pushsum gives away a share of the whole model: it needs rows=all, and compress=none "
-        "or fp16");
-  }
-  rule.adaptive = values.texts().contains("eps");
-  if (!rule.adaptive) {
-    rule.period = static_cast<std::size_t>(values.number("period"));
-    return rule;
-  }
-  rule.eps = values.number("eps");
-  rule.k_min = values.number("k-min");
-  rule.k_max = values.number("k-max");
-  rule.warmup = values.number("warmup");
+  GossipRule rule = exchange_rule(values);
+  rule.period = static_cast<std::size_t>(values.number("period"));
   return rule;
 }
 
-std::unique_ptr<Policy> make_gossip(const PolicyConfig& config) {
-  return std::make_unique<Gossip>(gossip_rule(config.values), config.shared_batch(), config.seed);
+}  // namespace
+
+Strategy gossip_strategy() {
+  return {.name = "gossip",
+          .line = "replicas exchange with one peer every so many steps, without a server",
+          .paper = "Lian et al. 2018 (AD-PSGD)",
+          .order = 150,
+          .sharing = Sharing::peers,
+          .options = join_options(
+              {number_option("period", "1", 1, kMostRows, "p: steps between exchanges")},
+              exchange_options()),
+          .make =
+              [](const PolicyConfig& config) {
+                return make_gossip_policy(gossip_rule(config.values), config);
+              },
+          .gossip = gossip_rule};
 }
 
 }  // namespace evener

@@ -1,13 +1,16 @@
 // CPU+GPU Hogbatch [H, section 4]: CPU threads step in place on the shared model with small batches
-// while each accelerator steps on a copy of it with large ones; the next batch goes to whoever is
-// ready.
+// while each accelerator steps on a copy of it with large ones. The next batch goes to the worker
+// that is ready first.
+#include <fmt/format.h>
+
 #include "evener/policy/free_running.h"
-#include "evener/policy/policies.h"
 #include "evener/policy/rate_scaling.h"
 
 namespace evener {
 
 namespace {
+
+constexpr const char* kName = "hogbatch";
 
 class Hogbatch final : public FreeRunning {
  public:
@@ -27,10 +30,28 @@ class Hogbatch final : public FreeRunning {
   std::size_t cpu_batch_, accelerator_batch_;
 };
 
+std::string hint(const StrategyValues& values, const HintSetup& setup) {
+  if (std::string text = cpu_batch_hint(kName, values, setup); !text.empty()) return text;
+  if (!setup.has_accelerators || values.number("accelerator-batch") != 1) return "";
+  return fmt::format(
+      "hint: accelerators copy the model for every single row; faster: {}:accelerator-batch=1024",
+      kName);
+}
+
 }  // namespace
 
-std::unique_ptr<Policy> make_hogbatch(const PolicyConfig& config) {
-  return std::make_unique<Hogbatch>(config.values);
+Strategy hogbatch_strategy() {
+  return {
+      .name = kName,
+      .line = "small batches in place on CPU threads beside large ones on copies by accelerators",
+      .paper = "Ma, Rusu 2020",
+      .order = 30,
+      .sharing = Sharing::shared,
+      .options = hogbatch_options(),
+      .presets = {paper_preset(), released_preset({{"writeback", "overwrite"}})},
+      .make = [](const PolicyConfig& config) { return std::make_unique<Hogbatch>(config.values); },
+      .hint = hint,
+      .overwrites = overwrites};
 }
 
 }  // namespace evener

@@ -1,11 +1,12 @@
 // Hogwild (Recht et al. 2011; the CPU half of [H]): every thread takes b samples, steps on the
 // shared model without locks, and takes the next.
 #include "evener/policy/free_running.h"
-#include "evener/policy/policies.h"
 
 namespace evener {
 
 namespace {
+
+constexpr const char* kName = "hogwild";
 
 class Hogwild final : public FreeRunning {
  public:
@@ -19,8 +20,20 @@ class Hogwild final : public FreeRunning {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_hogwild(const PolicyConfig& config) {
-  return std::make_unique<Hogwild>(static_cast<std::size_t>(config.values.number("cpu-batch")));
+Strategy hogwild_strategy() {
+  return {.name = kName,
+          .line = "CPU threads step in place on one shared model without locks",
+          .paper = "Recht, Re, Wright, Niu 2011",
+          .order = 20,
+          .sharing = Sharing::in_place,
+          .options = {cpu_batch_option()},
+          .make =
+              [](const PolicyConfig& config) {
+                const auto batch = static_cast<std::size_t>(config.values.number("cpu-batch"));
+                return std::make_unique<Hogwild>(batch);
+              },
+          .hint = [](const StrategyValues& values,
+                     const HintSetup& setup) { return cpu_batch_hint(kName, values, setup); }};
 }
 
 }  // namespace evener

@@ -1,6 +1,5 @@
 // Local SGD: every node trains k steps alone, then all become their mean; with outer momentum the
 // mean goes on in the direction it went. The baseline that needs an all-reduce.
-#include "evener/policy/policies.h"
 #include "evener/policy/rounds.h"
 
 namespace evener {
@@ -13,7 +12,7 @@ class LocalSgd final : public Rounds {
       : Rounds(period, rows, Work::local), momentum_(momentum) {}
 
  private:
-  /// Whoever trained in the round counts alike.
+  /// All that trained in the round count alike.
   Decision end_of_round(const std::vector<std::size_t>& rows) override {
     Merge merge;
     double count = 0;
@@ -28,10 +27,19 @@ class LocalSgd final : public Rounds {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_local_sgd(const PolicyConfig& config) {
-  const auto& values = config.values;
-  return std::make_unique<LocalSgd>(static_cast<std::size_t>(values.number("period")),
-                                    config.shared_batch(), values.number("outer-momentum"));
+Strategy local_sgd_strategy() {
+  return {.name = "local-sgd",
+          .line = "replicas train alone for some steps, then all become their mean",
+          .paper = "McDonald et al. 2010; Stich 2019",
+          .order = 140,
+          .sharing = Sharing::replicas,
+          .options = {number_option("period", "8", 1, kMostRows, "k: steps between two averagings"),
+                      number_option("outer-momentum", "0", 0, 0.999, "of the mean's moves")},
+          .make = [](const PolicyConfig& config) {
+            return std::make_unique<LocalSgd>(
+                static_cast<std::size_t>(config.values.number("period")), config.shared_batch(),
+                config.values.number("outer-momentum"));
+          }};
 }
 
 }  // namespace evener

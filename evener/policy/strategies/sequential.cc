@@ -1,5 +1,6 @@
 // Plain mini-batch SGD: one worker, one batch after the other.
-#include "evener/policy/policies.h"
+#include "evener/policy/strategy.h"
+#include "evener/policy/worker_set.h"
 
 namespace evener {
 
@@ -10,11 +11,15 @@ class Sequential final : public Policy {
   explicit Sequential(std::size_t batch) : batch_(batch) {}
 
   Decisions on(const Event& event) override {
-    if (const auto* joined = std::get_if<Joined>(&event)) workers_.join(*joined);
-    if (std::holds_alternative<EpochBegan>(event) || std::holds_alternative<Finished>(event)) {
-      return {workers_.assign(0, batch_, Work::local)};
-    }
-    return {};
+    Decisions decisions;
+    const auto train = [&] { decisions = {workers_.assign(0, batch_, Work::local)}; };
+    std::visit(Cases{[&](const Joined& e) { workers_.join(e); },
+                     [&](const EpochBegan&) { train(); }, [&](const Finished&) { train(); },
+                     // A run that loses its only worker is over.
+                     Ignore<Lost, Suspected, InvalidPush, Delivered, OutOfRows, Measured, Merged,
+                            TimerFired, EpochEnded>{}},
+               event);
+    return decisions;
   }
 
  private:
@@ -24,8 +29,16 @@ class Sequential final : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_sequential(const PolicyConfig& config) {
-  return std::make_unique<Sequential>(config.own_batch());
+Strategy sequential_strategy() {
+  return {.name = "sequential",
+          .line = "one device, one batch after the other: plain mini-batch training",
+          .order = 10,
+          .sharing = Sharing::single,
+          .make =
+              [](const PolicyConfig& config) {
+                return std::make_unique<Sequential>(config.own_batch());
+              },
+          .automatic = {{AutoFor::one_device}}};
 }
 
 }  // namespace evener

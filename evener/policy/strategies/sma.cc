@@ -1,7 +1,6 @@
 // Synchronous model averaging (CROSSBOW, Koliousis et al. 2019): after every local step
 //   d_i = w_i - z;  w_i -= a d_i;  z += sum a d_i + m (z - z_prev)
 // with a = 1/n (their code: .5), m = .9.
-#include "evener/policy/policies.h"
 #include "evener/policy/rounds.h"
 
 namespace evener {
@@ -21,10 +20,21 @@ class Sma final : public Rounds {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_sma(const PolicyConfig& config) {
-  const auto& values = config.values;
-  return std::make_unique<Sma>(config.own_batch(), values.number("pull", 1.0 / config.workers),
-                               values.number("center-momentum"));
+Strategy sma_strategy() {
+  return {.name = "sma",
+          .line = "replicas pulled towards a center with momentum after every step",
+          .paper = "Koliousis et al. 2019 (CROSSBOW)",
+          .order = 70,
+          .sharing = Sharing::replicas,
+          .options = {number_option("pull", "auto", 0, 1,
+                                    "a: how far a replica goes to the center; auto: 1 / devices"),
+                      number_option("center-momentum", "0.9", 0, 0.999, "m: of the center")},
+          .presets = {paper_preset(), released_preset({{"pull", "0.5"}})},
+          .make = [](const PolicyConfig& config) {
+            return std::make_unique<Sma>(config.own_batch(),
+                                         config.values.number("pull", 1.0 / config.workers),
+                                         config.values.number("center-momentum"));
+          }};
 }
 
 }  // namespace evener

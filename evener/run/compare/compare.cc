@@ -65,9 +65,10 @@ class Comparer {
     for (const auto& text : options.strategies) {
       base.strategy = text;
       const bool automatic = text == kAuto && !options.start_cluster;
-      const StrategyChoice choice = parse_strategy(options.start_cluster ? strategy_for_nodes(base)
-                                                   : automatic           ? kTogether
-                                                                         : text);
+      const StrategyChoice choice =
+          parse_strategy(options.start_cluster ? strategy_for_nodes(base)
+                         : automatic           ? automatic_strategy(AutoFor::several_devices)
+                                               : text);
       comparison_.strategies.push_back({automatic ? text : choice.text(),
                                         train_.learning_rate,
                                         exchanges_name(choice.strategy->sharing),
@@ -110,7 +111,8 @@ class Comparer {
     for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
       TrainOptions options = train_;
       options.strategy = comparison_.strategies[s].strategy;
-      if (options.strategy == kAuto) options.strategy = kTogether;
+      if (options.strategy == kAuto)
+        options.strategy = automatic_strategy(AutoFor::several_devices);
       EngineSetup setup = setup_for(options, train_.seed);
       const std::string hint = batch_hint(setup, setup.network);
       if (options_.start_cluster) continue;  // its engine would wait for nodes
@@ -233,7 +235,7 @@ class Comparer {
     options.learning_rate = job.learning_rate;
     options.seed = job.seed;
     const bool automatic = options.strategy == kAuto;
-    if (automatic) options.strategy = kTogether;
+    if (automatic) options.strategy = automatic_strategy(AutoFor::several_devices);
     const Network network = network_of(options, data_.train);
     FloatBuffer parameters = initial_parameters(network, options, data_);
     EngineSetup setup = setup_for(options, job.seed);

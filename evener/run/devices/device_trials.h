@@ -17,11 +17,9 @@
 #include <vector>
 
 #include "evener/core/time.h"
+#include "evener/policy/catalogue.h"
 
 namespace evener {
-
-/// What several devices train by where they are worth it.
-inline constexpr const char* kTogether = "sync:split=speed";
 
 /// Updates that some devices make while they are watched.
 struct Trial {
@@ -29,7 +27,9 @@ struct Trial {
   std::size_t untimed = 0;           // memory is cold in the first, and parts find their size
   std::size_t timed = 1;
 
-  const char* strategy() const { return devices.size() > 1 ? kTogether : "sequential"; }
+  std::string strategy() const {
+    return automatic_strategy(devices.size() > 1 ? AutoFor::several_devices : AutoFor::one_device);
+  }
   /// One batch, dealt out in pieces.
   bool looks() const { return untimed == 0; }
   bool operator==(const Trial&) const = default;

@@ -256,24 +256,19 @@ void keep_devices(TrainOptions& options, const std::vector<std::string>& names,
 }
 
 std::string strategy_for_nodes(const TrainOptions& options) {
-  if (options.strategy == "auto") return "dasp";
+  if (options.strategy == "auto") return automatic_strategy(AutoFor::nodes);
   const StrategyChoice choice = parse_strategy(options.strategy);
   if (choice.strategy->sharing == Sharing::pushes) return options.strategy;
-  std::vector<std::string> names;
-  for (const auto& strategy : strategies()) {
-    if (strategy.sharing == Sharing::pushes) names.push_back(strategy.name);
-  }
   throw UsageError(fmt::format("--strategy {}: is for {}; nodes have {}", choice.strategy->name,
                                choice.strategy->sharing == Sharing::peers
                                    ? "--peers, --transport mpi or the devices of one machine"
                                    : "the devices of one machine",
-                               fmt::join(names, ", ")));
+                               fmt::join(names_of(Sharing::pushes), ", ")));
 }
 
 std::string strategy_for(const TrainOptions& options, std::size_t devices) {
   if (options.strategy != "auto") return options.strategy;
-  if (devices == 1) return "sequential";
-  return kTogether;
+  return automatic_strategy(devices == 1 ? AutoFor::one_device : AutoFor::several_devices);
 }
 
 }  // namespace evener

@@ -96,7 +96,7 @@ NodeWork make_node_work(const Job& job, int place, const NodeContext& context, c
       std::make_shared<TrainingData>(open_training_data(options, context.cache_directory, warn));
   NodeWork work;
   work.network = network_of(options, data->train);
-  work.compression = compression_of(parse_strategy(strategy_of(options)));
+  work.compression = parse_strategy(strategy_of(options)).compression();
   work.data = fingerprint_of(*data);
   const Training training =
       training_of_worker(training_of(options), static_cast<std::size_t>(place));

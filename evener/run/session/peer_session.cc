@@ -26,13 +26,12 @@ namespace evener {
 namespace {
 
 std::string strategy_for_peers(const TrainOptions& options) {
-  if (options.strategy == "auto") return "adaptive-gossip";
+  if (options.strategy == "auto") return automatic_strategy(AutoFor::peers);
   const StrategyChoice choice = parse_strategy(options.strategy);
   if (choice.strategy->sharing == Sharing::peers) return options.strategy;
-  throw UsageError(
-      fmt::format("--strategy {}: peers without a coordinator have gossip and "
-                  "adaptive-gossip",
-                  choice.strategy->name));
+  throw UsageError(fmt::format("--strategy {}: peers without a coordinator have {}",
+                               choice.strategy->name,
+                               fmt::join(names_of(Sharing::peers), " and ")));
 }
 
 /// Nothing where another process keeps it.
@@ -157,7 +156,7 @@ TrainResult train_peer(const TrainOptions& given, const RunContext& context) {
   }
   const double seconds_before = start->progress.seconds;
   const StrategyChoice strategy = parse_strategy(strategy_of(options));
-  peers.rule = gossip_rule(strategy.values);
+  peers.rule = strategy.gossip();
   const std::optional<RunDirectory> directory = directory_of(options, context);
   const TrainOptions written = with_absolute_paths(options);
   start->options = option_texts(written);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "evener/nn/initialise.h"
 
 namespace evener {
@@ -12,8 +10,6 @@ namespace {
 
 // Above this share of non-zeros the dense first layer is the faster one.
 constexpr double kDenseShare = 0.25;
-// From here on a step reads and writes so much of the model that one row does not pay for it.
-constexpr std::size_t kLargeModel = 100'000;
 
 EpochPlan plan_of(const TrainOptions& options, const TrainingData& data) {
   EpochPlan plan;
@@ -74,32 +70,14 @@ void set_training(EngineSetup& setup, const TrainOptions& options, const Trainin
 }
 
 std::string batch_hint(const EngineSetup& setup, const Network& network) {
-  const auto& values = setup.strategy.values;
-  const auto one_row = [&](const char* option) {
-    return values.texts().count(option) > 0 && values.number(option) == 1;
-  };
-  // Only these keep to their batch size; the adaptive one finds its own.
-  const std::string& name = setup.strategy.strategy->name;
-  if (name != "hogwild" && name != "hogbatch") return "";
   const auto has = [&](bool in_place) {
     return std::any_of(setup.devices.begin(), setup.devices.end(), [&](const auto& device) {
       return (device->in_place_threads() > 0) == in_place;
     });
   };
-  const std::size_t parameters = layout_of(network).parameters();
-  if (one_row("cpu-batch") && has(true) && parameters >= kLargeModel) {
-    return fmt::format(
-        "hint: CPU threads step on one row at a time, which is slow on {} parameters; faster: "
-        "{}:cpu-batch=32, perhaps with a larger --learning-rate",
-        parameters, name);
-  }
-  if (one_row("accelerator-batch") && has(false)) {
-    return fmt::format(
-        "hint: accelerators copy the model for every single row; faster: "
-        "{}:accelerator-batch=1024",
-        name);
-  }
-  return "";
+  return setup.strategy.hint({.parameters = layout_of(network).parameters(),
+                              .has_in_place = has(true),
+                              .has_accelerators = has(false)});
 }
 
 }  // namespace evener

@@ -69,9 +69,9 @@ TrainResult Trainer::run() {
   reporter_.say(fmt::format(
       "{} on {}{} ({}, {}, {}, {})", engine().is_virtual() ? "simulating training" : "training",
       engine().device_names(),
-      !selector_->decided()      ? ", whichever are worth it"
-      : strategy == "sequential" ? ""
-                                 : " by " + strategy,
+      !selector_->decided()                                      ? ", whichever are worth it"
+      : engine().strategy().strategy->sharing == Sharing::single ? ""
+                                                                 : " by " + strategy,
       counted(data_.row_count(), "row"), counted(data_.train.feature_count, "feature"),
       counted(data_.train.label_count, "label"),
       counted(layout_of(current_.model.network).parameters(), "parameter")));
@@ -279,7 +279,6 @@ TrainResult Trainer::interrupt(int signal) {
 
 TrainResult Trainer::leave(const std::string& ended, int signal) {
   save_parameters(directory_.last_model());
-  if (const std::string text = engine().undecided(); !text.empty()) say_and_keep(text);
   if (!selector_->decided()) {
     say_and_keep("the run ended before it was clear which devices are worth it");
   }

@@ -60,7 +60,7 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
   expect_error({"worker", "--coordinator", "127.0.0.1:1", "--devices", "gpu"}, 2, "gpu");
   expect_error(
       {"worker", "--coordinator", "127.0.0.1:1", "--devices", "cpu:1,cpu:1", "--strategy", "bsp"},
-      2, "strategy bsp is of nodes; the devices of one node train by one of ");
+      2, "strategy bsp is for nodes; the devices of one node train by one of ");
   expect_error(
       {"worker", "--coordinator", "127.0.0.1:1", "--devices", "cpu:1", "--strategy", "sync"}, 2,
       "--strategy is for several --devices");
@@ -72,7 +72,7 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
   expect_error(peer({"--devices", "cpu:1", "--device-strategy", "sync"}), 2,
                "--device-strategy is for several --devices");
   expect_error(peer({"--devices", "cpu:1,cpu:1", "--device-strategy", "gossip"}), 2,
-               "strategy gossip is of nodes");
+               "strategy gossip is for nodes");
   expect_error(peer({"--strategy", "sync"}), 2, "peers without a coordinator have gossip");
   expect_error(training("n", {"--device-strategy", "sync"}), 2, "--device-strategy is for --peers");
   expect_error(training("n", {"--evict", "5"}), 2, "--evict is for --peers");

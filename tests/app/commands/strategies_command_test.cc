@@ -16,8 +16,8 @@ TEST_F(Strategies, AreListedWithOneLineEach) {
   const Outcome outcome = run({"strategies"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out,
-              AllOf(StartsWith("Of the devices of one machine:\n\nsequential "),
-                    HasSubstr("\nOf nodes, and of devices that stand for nodes:\n\nbsp "),
+              AllOf(StartsWith("For the devices of one machine:\n\nsequential "),
+                    HasSubstr("\nFor nodes, and for devices that stand for nodes:\n\nbsp "),
                     HasSubstr("\nhogwild "), HasSubstr("\nhogbatch "),
                     HasSubstr("\nadaptive-hogbatch "), HasSubstr("\nsync "),
                     HasSubstr("\nelastic "), HasSubstr("\nsma "), HasSubstr("\nadaptive-sgd ")));

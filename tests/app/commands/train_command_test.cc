@@ -89,22 +89,6 @@ TEST_F(TrainCommand, WhatAutoDecidesIsKeptForMachines) {
   }
 }
 
-TEST_F(TrainCommand, ARunTooShortForTheTrialsOfDevicesSaysSo) {
-  put_contents(folder_ / "pair.toml",
-               "[[device]]\nname = \"a\"\nper-row-us = 100\n"
-               "[[device]]\nname = \"b\"\nper-row-us = 110\n");
-  auto arguments =
-      training("run", {"--epochs", "1", "--json", "--strategy", "adaptive-sgd:demotion=on"});
-  arguments.front() = "simulate";
-  arguments.insert(arguments.begin() + 1, folder_ / "pair.toml");
-  const Outcome outcome = run(arguments);
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const std::string line =
-      "not decided: the run ended while devices were being tried; in use: a + b";
-  EXPECT_THAT(outcome.err, HasSubstr(line + "\n"));
-  EXPECT_EQ(json::parse(outcome.out).at("notes"), json::array({line}));
-}
-
 TEST_F(TrainCommand, CommandLineOverridesConfigOverridesDefaults) {
   put_contents(folder_ / "c.toml",
                "epochs = 2\nhidden = [4, 4]\nlearning_rate = 0.5\nseed = 9\ntest = \"" +

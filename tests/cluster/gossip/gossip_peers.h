@@ -85,7 +85,7 @@ class GossipPeerTest : public testing::Test {
           GossipPeerOptions options;
           options.self = rank;
           options.addresses = addresses;
-          options.rule = gossip_rule(choice.values);
+          options.rule = choice.gossip();
           options.patience = 20;
           options.silence = silence_;
           if (transport_) options.transport = transport_;

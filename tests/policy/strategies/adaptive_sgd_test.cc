@@ -169,10 +169,10 @@ RC_GTEST_PROP(AdaptiveSgd, InvariantsUnderAnySpeedsJoinsAndLosses, ()) {
     }
   };
   const auto rows = static_cast<std::size_t>(*rc::gen::inRange(1, 20'000));
-  for (int epoch = 0; epoch < 2 && toy.anybody(); ++epoch) {
+  for (int epoch = 0; epoch < 2 && toy.any_worker(); ++epoch) {
     trained_at_merge = 0;
-    RC_ASSERT(toy.epoch(rows) || !toy.anybody());
-    if (toy.anybody()) RC_ASSERT(toy.trained == rows);
+    RC_ASSERT(toy.epoch(rows) || !toy.any_worker());
+    if (toy.any_worker()) RC_ASSERT(toy.trained == rows);
   }
   RC_ASSERT(within);
   if (!lost) RC_ASSERT(exact);

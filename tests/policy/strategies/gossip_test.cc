@@ -38,7 +38,7 @@ TEST(GossipNode, OffersEveryPeriodSteps) {
   node.step(1);
   EXPECT_TRUE(node.rest(0).empty()) << "one at a time";
   node.receive({GossipMessage::Kind::reply, 1, 0, 1});
-  EXPECT_EQ(node.rest(0), (Actions{NodeSettles{1, 1}}));
+  EXPECT_EQ(node.rest(0), (Actions{NodeCompletes{1, 1}}));
   EXPECT_EQ(node.silence(), 0U);
 }
 
@@ -108,7 +108,7 @@ TEST(GossipNode, TrainsOnForSoManyStepsWhileItsOfferIsUnderWay) {
       node.rest(0);
       EXPECT_EQ(node.may_train(), steps == kMany) << overlap;
       node.receive({GossipMessage::Kind::reply, 1, 0, offer});
-      EXPECT_EQ(node.rest(0), (Actions{NodeSettles{1, offer}}));
+      EXPECT_EQ(node.rest(0), (Actions{NodeCompletes{1, offer}}));
       EXPECT_TRUE(node.may_train());
     }
   }
@@ -209,9 +209,9 @@ TEST(GossipNode, AnExchangeWithOneOutOfReachGoesOnWhenTheyMeetAgain) {
   node.meet(away);
   EXPECT_TRUE(node.rest(0).empty()) << "one at a time";
   node.receive({GossipMessage::Kind::reply, other, 0, 2});
-  EXPECT_EQ(node.rest(0), (Actions{NodeSettles{other, 2}, NodeOffers{away, 1, true}}));
+  EXPECT_EQ(node.rest(0), (Actions{NodeCompletes{other, 2}, NodeOffers{away, 1, true}}));
   node.receive({GossipMessage::Kind::reply, away, 0, 1});
-  EXPECT_EQ(node.rest(0), (Actions{NodeSettles{away, 1}}));
+  EXPECT_EQ(node.rest(0), (Actions{NodeCompletes{away, 1}}));
 }
 
 TEST(GossipNode, AnswersAnOfferOnceAlsoIfWhoMadeItWasOutOfReachMeanwhile) {
@@ -342,7 +342,7 @@ class GossipSimulation {
                        [&](const NodeDeclines& a) {
                          send({GossipMessage::Kind::decline, i, a.to, a.sequence});
                        },
-                       [&](const NodeSettles& a) {
+                       [&](const NodeCompletes& a) {
                          ++exchanges_;
                          if (!rule_.push_sum) {
                            model(i) += (answers_[{a.from, i}] - offered_[{i, a.from}].model) / 2;

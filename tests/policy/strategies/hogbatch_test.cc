@@ -99,9 +99,9 @@ RC_GTEST_PROP(AdaptiveHogbatch, BatchesStayInTheirBoundsAndEveryRowIsTrained, ()
     within = within && assign.rows >= (cpu ? 1U : 64U) && assign.rows <= (cpu ? 64U : 8192U);
   };
   const std::size_t rows = static_cast<std::size_t>(*rc::gen::inRange(1, 60'000));
-  for (int epoch = 0; epoch < 2 && toy.anybody(); ++epoch) {
-    RC_ASSERT(toy.epoch(rows) || !toy.anybody());
-    if (toy.anybody()) RC_ASSERT(toy.trained == rows);
+  for (int epoch = 0; epoch < 2 && toy.any_worker(); ++epoch) {
+    RC_ASSERT(toy.epoch(rows) || !toy.any_worker());
+    if (toy.any_worker()) RC_ASSERT(toy.trained == rows);
   }
   RC_ASSERT(within);
   RC_ASSERT(toy.legal);

@@ -63,7 +63,7 @@ TEST(DevicePlan, AllAreLookedAtTriedTogetherAndThoseNearTheFastestAlone) {
   const Plan plan = follow({{"a", "b"}, 256, 0}, {{1e-3}, {1.5e-3}});
   EXPECT_EQ(plan.trials, (Trials{{0, 1}, {0, 1}, {0}, {1}}));
   EXPECT_THAT(plan.choice.devices, ElementsAre(0, 1));
-  EXPECT_EQ(plan.choice.strategy, kTogether);
+  EXPECT_EQ(plan.choice.strategy, "sync:split=speed");
 }
 
 TEST(DevicePlan, FarSlowerThanHalfTheFastestIsNotTriedAlone) {
