@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "evener/runtime/engine.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/scheduler.h"
 #include "evener/runtime/virtual_time.h"
 
@@ -19,11 +20,12 @@ constexpr std::size_t kSteps = 20;  // of a node, about
 constexpr double kServerReads = 1e10;
 
 /// All of the model travels each time; nothing is computed.
-class Timing final : public Models {
+class Timing final : public PushSharing {
  public:
   explicit Timing(std::size_t bytes) : bytes_(bytes) {}
   double compute(const Task&) override { return 0; }
   void apply_pushes(const ApplyPushes&) override {}
+  void reject(int) override {}
   Evaluator evaluator() override { return {}; }
   FloatBuffer take(int) override { return FloatBuffer(0); }
   void give(int, FloatBuffer) override {}

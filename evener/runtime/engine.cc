@@ -65,7 +65,7 @@ std::unique_ptr<Policy> policy_of(const EngineSetup& setup) {
   return setup.strategy.strategy->make(config);
 }
 
-std::unique_ptr<Executor> stage_of(const EngineSetup& setup, Models& models) {
+std::unique_ptr<Executor> executor_of(const EngineSetup& setup, Models& models) {
   if (setup.remote_workers) return setup.remote_workers->make_executor();
   if (setup.virtual_time) return make_virtual_time(models, *setup.plan.data, *setup.virtual_time);
   return make_wall_clock(models, static_cast<int>(setup.devices.size()), {setup.speeds});
@@ -102,7 +102,7 @@ Engine::Engine(EngineSetup setup)
       workers_(traits_of(setup_)),
       models_(models_of(setup_)),
       policy_(policy_of(setup_)),
-      executor_(stage_of(setup_, *models_)),
+      executor_(executor_of(setup_, *models_)),
       timeline_(names_of(workers_)),
       scheduler_(setup_.plan, *policy_, *models_, *executor_, workers_, timeline_) {}
 
@@ -121,13 +121,22 @@ Communication Engine::communication() const {
     sum.bytes += worker.bytes;
     tasks += worker.tasks;
   }
-  const Sharing sharing = setup_.strategy.strategy->sharing;
-  if (sharing == Sharing::pushes) {
-    sum.exchanges = tasks;
-  } else {
-    sum.exchanges = sharing == Sharing::peers ? timeline_.exchanges() : timeline_.merges();
+  switch (setup_.strategy.strategy->sharing) {
+    case Sharing::pushes:
+      sum.exchanges = tasks;
+      return sum;
+    case Sharing::peers:
+      sum.exchanges = timeline_.exchanges();
+      return sum;
+    case Sharing::single:
+    case Sharing::shared:
+    case Sharing::in_place:
+    case Sharing::replicas:
+    case Sharing::gradients:
+      sum.exchanges = timeline_.merges();
+      return sum;
   }
-  return sum;
+  throw Error("a strategy has an unknown kind of sharing");
 }
 
 std::string Engine::device_names() const {

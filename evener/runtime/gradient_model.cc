@@ -5,7 +5,7 @@
 
 #include "evener/device/cpu/kernels.h"
 #include "evener/runtime/merge_walk.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 
 namespace evener {
 
@@ -26,7 +26,7 @@ Training gradient_only(Training training) {
   return training;
 }
 
-class GradientModel final : public Models {
+class GradientModel final : public GradientSharing {
  public:
   explicit GradientModel(const ModelSetup& setup)
       : setup_(setup),
@@ -54,7 +54,7 @@ class GradientModel final : public Models {
     }
     return sum;
   }
-  bool looks_ahead(int worker) const override {
+  bool prefetches(int worker) const override {
     return workers_[static_cast<std::size_t>(worker)].replica->remote();
   }
 
@@ -188,7 +188,7 @@ class GradientModel final : public Models {
 
 }  // namespace
 
-std::unique_ptr<Models> make_gradient_model(const ModelSetup& setup) {
+std::unique_ptr<GradientSharing> make_gradient_model(const ModelSetup& setup) {
   return std::make_unique<GradientModel>(setup);
 }
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/peer_replica.h"
 #include "evener/runtime/replica_distance.h"
 
@@ -18,7 +18,7 @@ struct Peer {
   ModelUpdate offered{};  // until it is answered
 };
 
-class PeerModels final : public Models {
+class PeerModels final : public PeerSharing {
  public:
   PeerModels(const ModelSetup& setup, const PeerOptions& options)
       : size_(layout_of(setup.network).size), global_(size_) {
@@ -30,7 +30,7 @@ class PeerModels final : public Models {
   }
 
   double compute(const Task& task) override { return at(task.worker).replica.train(task); }
-  bool looks_ahead(int worker) const override {
+  bool prefetches(int worker) const override {
     return peers_[static_cast<std::size_t>(worker)].replica.device().remote();
   }
   double change(int worker) const override {
@@ -60,7 +60,7 @@ class PeerModels final : public Models {
   void average() override {
     while (!average_of_present()) first();  // one has failed: again, without it
   }
-  std::optional<double> distance() override {
+  double distance() override {
     std::vector<FloatBuffer> models(peers_.size());
     for (int i = 0; i < static_cast<int>(peers_.size()); ++i) {
       FloatBuffer& own = models[static_cast<std::size_t>(i)];
@@ -178,8 +178,8 @@ class PeerModels final : public Models {
 
 }  // namespace
 
-std::unique_ptr<Models> make_peer_models(const ModelSetup& setup, const StrategyChoice& strategy) {
-  return std::make_unique<PeerModels>(setup, peer_options(strategy));
+std::unique_ptr<PeerSharing> make_peer_models(const ModelSetup& setup, const PeerOptions& options) {
+  return std::make_unique<PeerModels>(setup, options);
 }
 
 }  // namespace evener

@@ -8,7 +8,7 @@
 
 #include "evener/device/cpu/kernels.h"
 #include "evener/runtime/merge_walk.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/replica_distance.h"
 
 namespace evener {
@@ -26,7 +26,7 @@ struct ReplicaWorker {
   double weight = 0;     // in the last merge: whose optimizer state is kept
 };
 
-class ReplicaModels final : public Models {
+class ReplicaModels final : public ReplicaSharing {
  public:
   explicit ReplicaModels(const ModelSetup& setup)
       : data_(setup.data),
@@ -53,7 +53,7 @@ class ReplicaModels final : public Models {
     }
     return sum;
   }
-  bool looks_ahead(int worker) const override {
+  bool prefetches(int worker) const override {
     return workers_[static_cast<std::size_t>(worker)].replica->remote();
   }
 
@@ -184,7 +184,7 @@ class ReplicaModels final : public Models {
     return norms;
   }
 
-  std::optional<double> distance() override {
+  double distance() override {
     auto views = take_all();
     const double distance = replica_distance(views);
     give_back(views);
@@ -366,7 +366,7 @@ class ReplicaModels final : public Models {
 
 }  // namespace
 
-std::unique_ptr<Models> make_replica_models(const ModelSetup& setup) {
+std::unique_ptr<ReplicaSharing> make_replica_models(const ModelSetup& setup) {
   return std::make_unique<ReplicaModels>(setup);
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/node_replica.h"
 #include "evener/runtime/parameter_store.h"
 
@@ -16,7 +16,7 @@ struct ServedWorker {
   std::size_t pulled_rows = 0;
 };
 
-class ServerModel final : public Models {
+class ServerModel final : public PushSharing {
  public:
   ServerModel(const ModelSetup& setup, const Compression& compression)
       : compression_(compression),
@@ -46,7 +46,7 @@ class ServerModel final : public Models {
     });
   }
   double compute(const Task& task) override { return at(task.worker).node.train(task); }
-  bool looks_ahead(int worker) const override {
+  bool prefetches(int worker) const override {
     return workers_[static_cast<std::size_t>(worker)].node.remote();
   }
   /// The push.
@@ -151,7 +151,8 @@ class ServerModel final : public Models {
 
 }  // namespace
 
-std::unique_ptr<Models> make_server_model(const ModelSetup& setup, const Compression& compression) {
+std::unique_ptr<PushSharing> make_server_model(const ModelSetup& setup,
+                                               const Compression& compression) {
   return std::make_unique<ServerModel>(setup, compression);
 }
 

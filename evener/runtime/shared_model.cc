@@ -6,7 +6,7 @@
 
 #include "evener/core/team.h"
 #include "evener/device/cpu/kernels.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 
 namespace evener {
 
@@ -49,6 +49,12 @@ class SharedModel final : public Models {
     choose_evaluator();
   }
 
+  const char* kind() const override { return "shared"; }
+  bool can_run(int worker, Work work) const override {
+    const SharedWorker& own = workers_[static_cast<std::size_t>(worker)];
+    return work == (own.in_place.empty() ? Work::copied : Work::in_place);
+  }
+
   /// A step reads only the input rows of its batch, so no others travel. What overwrites the shared
   /// model must hold all of it.
   void begin(const Task& task) override {
@@ -77,7 +83,7 @@ class SharedModel final : public Models {
     });
     return std::accumulate(sums.begin(), sums.end(), 0.0);
   }
-  bool looks_ahead(int worker) const override {
+  bool prefetches(int worker) const override {
     const auto& copy = workers_[static_cast<std::size_t>(worker)].copy;
     return copy && copy->remote();
   }

@@ -59,6 +59,13 @@ struct Args {
   bool pauses = false;  // in the middle of each epoch
 };
 
+/// Nothing where the workers have no replicas.
+std::optional<double> distance_now(Models& models) {
+  if (auto* replicas = dynamic_cast<ReplicaSharing*>(&models)) return replicas->distance();
+  if (auto* peers = dynamic_cast<PeerSharing*>(&models)) return peers->distance();
+  return std::nullopt;
+}
+
 Course course(const std::string& strategy, const Args& args = {}) {
   const Dataset data = small_data(320);
   EngineSetup setup;
@@ -96,7 +103,7 @@ Course course(const std::string& strategy, const Args& args = {}) {
       return !args.pauses || !first || position.next_row < 160;
     });
     course.distances.push_back(engine.distance());
-    course.after.push_back(engine.models().distance());
+    course.after.push_back(distance_now(engine.models()));
     course.said.push_back(engine.communication());
     if (whole) position = {position.step, position.epoch + 1, 0, 0};
   }

@@ -7,7 +7,7 @@
 
 #include "evener/device/opencl/list.h"
 #include "evener/nn/initialise.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/replica_distance.h"
 
 namespace evener {
@@ -108,7 +108,7 @@ class ReplicaModelsTest : public testing::TestWithParam<std::string> {
   Training training_;
   std::size_t size_ = 0;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::unique_ptr<Models> models_;
+  std::unique_ptr<ReplicaSharing> models_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::vector<float> global_, previous_;
   std::uint32_t next_row_ = 0;
@@ -159,7 +159,7 @@ TEST_P(ReplicaModelsTest, KnowsHowFarReplicasAreApart) {
     const double expected = replica_distance(views);
     give(std::move(views));
     EXPECT_GT(expected, 0);
-    EXPECT_NEAR(models_->distance().value(), expected, 1e-4 * expected);
+    EXPECT_NEAR(models_->distance(), expected, 1e-4 * expected);
     if (i < 2) continue;
     merge({{0.5, 0.5}, 0});
     EXPECT_EQ(models_->distance(), 0.0);

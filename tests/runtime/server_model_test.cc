@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "evener/nn/initialise.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 
 namespace evener {
 namespace {
@@ -97,7 +97,7 @@ class ServerModelTest : public testing::TestWithParam<std::string> {
   Network network_;
   Training training_;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::unique_ptr<Models> models_;
+  std::unique_ptr<PushSharing> models_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::vector<float> global_, momentum_;
   std::vector<std::vector<float>> pushes_;
