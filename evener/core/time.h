@@ -1,4 +1,4 @@
-// Durations are double seconds everywhere: what the virtual clock computes and reports print.
+// Durations are seconds in double precision everywhere, real and virtual.
 #pragma once
 
 #include <chrono>

@@ -11,7 +11,7 @@ namespace evener {
 
 namespace {
 
-/// Under a strategy with a shared model, devices that can work in place do.
+/// With a shared model, devices that can train in place do so.
 std::vector<WorkerTraits> traits_of(const EngineSetup& setup) {
   const Sharing sharing = setup.strategy.strategy->sharing;
   const bool shares = sharing == Sharing::shared || sharing == Sharing::in_place;
@@ -31,7 +31,7 @@ std::vector<WorkerTraits> traits_of(const EngineSetup& setup) {
     if (traits.in_place) traits.threads = device.in_place_threads();
     if (setup.virtual_time) {
       traits.most_rows = setup.virtual_time->devices[i].memory_rows;
-    } else if (setup.network.labels > 0) {  // 0: asked before there is data
+    } else if (setup.network.labels > 0) {  // 0: called before the data are read
       Training training = setup.training;
       if (sharing == Sharing::gradients) training.optimizer = Optimizer::accumulate;
       traits.most_rows = device.most_rows(setup.network, training);
@@ -47,7 +47,7 @@ std::unique_ptr<Models> models_of(const EngineSetup& setup) {
   models.network = setup.network;
   models.training = setup.training;
   models.data = setup.plan.data;
-  // In virtual time the machine may be busy with other simulations.
+  // In virtual time, other simulations may use the other cores.
   if (!setup.virtual_time) models.merge_threads = cpu::available_cores();
   for (const auto& device : setup.devices) models.devices.push_back(device.get());
   if (setup.remote_workers) return setup.remote_workers->make_models(models, setup.strategy);

@@ -1,3 +1,4 @@
+// What all kinds of models share, and the choice of the kind.
 #include "evener/runtime/models.h"
 
 #include <algorithm>

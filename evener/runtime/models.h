@@ -129,8 +129,8 @@ struct ModelSetup {
   int merge_threads = 1;         // threads of a merge, which runs while the workers are idle
 };
 
-/// The model that the strategy's kind of sharing needs. No other function of the runtime reads the
-/// strategy's options.
+/// The model that the strategy's kind of sharing needs. The makers of each kind (model_kinds.h)
+/// take plain values and do not see the strategy.
 std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoice& strategy);
 
 /// Runs a task's parts one after the other on a replica, and tells each step which one is next.

@@ -1,5 +1,6 @@
-// A replica for each node, and no model that all share: nodes exchange their replicas two at a
-// time. The global model, their mean, is only looked at.
+// One replica per gossip peer, in one process, and no shared model: two peers at a time exchange
+// their replicas (peer_replica.h). The global model is the mean of all; it is only evaluated and
+// saved.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -15,7 +16,7 @@ namespace {
 struct Peer {
   PeerReplica replica;
   bool present = true;
-  ModelUpdate offered{};  // until it is answered
+  ModelUpdate offered{};  // its last offer
 };
 
 class PeerModels final : public PeerSharing {
@@ -58,7 +59,7 @@ class PeerModels final : public PeerSharing {
   }
 
   void average() override {
-    while (!average_of_present()) first();  // one has failed: again, without it
+    while (!average_of_present()) first();  // a device has failed: repeat without it
   }
   double distance() override {
     std::vector<FloatBuffer> models(peers_.size());
@@ -109,7 +110,7 @@ class PeerModels final : public PeerSharing {
     }
   }
 
-  /// Optimizer state is the nodes' own: that of the first stands for all.
+  /// Each peer has its own optimizer state: this is the state of the first peer.
   FloatBuffer take(int vector) override {
     if (evaluating_ >= 0) resume();
     if (vector == 0) return std::move(global_);
@@ -170,10 +171,10 @@ class PeerModels final : public PeerSharing {
   std::size_t size_;
   FloatBuffer global_;
   std::vector<Peer> peers_;
-  std::map<std::pair<int, int>, ModelUpdate> offers_, replies_;  // the last from one to another
-  FloatBuffer kept_;                                             // of the replica that predicts
+  std::map<std::pair<int, int>, ModelUpdate> offers_, replies_;  // the last one, by from and to
+  FloatBuffer kept_;  // parameters of the replica that evaluates, until resume()
   int evaluating_ = -1;
-  bool stale_ = true;  // replicas have yet to be loaded with the global model
+  bool stale_ = true;  // resume() must load the global model into the replicas
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A parameter server and its nodes in one process: both halves, with a copy between them.
+// A parameter server and its workers in one process: parameter_store.h is the server,
+// node_replica.h a worker, and a pull or push is a copy between them.
 #include <algorithm>
 #include <utility>
 
@@ -79,7 +80,7 @@ class ServerModel final : public PushSharing {
     throw DeviceError("every device has failed");
   }
 
-  /// Optimizer state is the workers' own: this is that of the first.
+  /// Each worker has its own optimizer state: this is the state of the first worker.
   FloatBuffer take(int vector) override {
     if (vector == 0) return std::move(store_.model());
     FloatBuffer values(size_);
@@ -125,7 +126,7 @@ class ServerModel final : public PushSharing {
 
  private:
   ServedWorker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
-  /// False: the worker is gone, or its device just failed.
+  /// Returns false if the worker is gone or its device fails.
   template <class F>
   bool with(int index, F work) {
     ServedWorker& worker = at(index);
@@ -134,7 +135,7 @@ class ServerModel final : public PushSharing {
     return worker.present;
   }
 
-  /// The first that is there.
+  /// With the first worker that is present.
   template <class F>
   void with_first(F work) {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
