@@ -1,6 +1,6 @@
-// What the coordinator and its messages cost: the same small steps on a replica directly and
-// through the wall-clock runtime, in turns; and, free of the machine's noise, the time of steps
-// that compute nothing. Merges are not counted.
+// What does the scheduler cost? The same small steps on a replica directly and through the
+// scheduler with the wall-clock executor, in turns; then the time of steps that compute nothing,
+// which has less noise. Merges are not counted.
 //   build/release/bench/coordination [FILE]
 #include <algorithm>
 #include <cstdio>
@@ -20,7 +20,7 @@ namespace evener {
 namespace {
 
 constexpr int kRounds = 11;
-constexpr std::size_t kRows = 4096;  // of a round
+constexpr std::size_t kRows = 4096;  // per round
 
 struct Bench {
   Dataset data;
@@ -40,7 +40,7 @@ struct Bench {
   }
 };
 
-/// `workers` threads, each with a replica, that share out the batches beforehand.
+/// `workers` threads, each with a replica and a fixed share of the batches.
 class Direct {
  public:
   Direct(const Bench& bench, int workers) : bench_(bench), team_(workers) {
@@ -74,7 +74,7 @@ class Direct {
   std::vector<std::unique_ptr<Replica>> replicas_;
 };
 
-double coordinated(Engine& engine, Position& position) {
+double scheduled(Engine& engine, Position& position) {
   const Stopwatch watch;
   engine.run_epoch(position, [](const StepReport&) { return true; });
   const double seconds = watch.elapsed() - engine.timeline().merge_seconds();
@@ -82,7 +82,7 @@ double coordinated(Engine& engine, Position& position) {
   return seconds;
 }
 
-/// Does nothing at once: what is left of a step's time is coordination.
+/// A step that computes nothing: its time is the cost of the scheduler.
 class IdleReplica final : public Replica {
  public:
   explicit IdleReplica(std::size_t size) : values_(size) {}
@@ -115,7 +115,7 @@ EngineSetup setup_for(const Bench& bench, int workers) {
   return setup;
 }
 
-/// Seconds of a step that computes nothing, by one worker: the median of several epochs.
+/// Seconds per step that computes nothing: the median of several epochs.
 double idle_step(const Bench& bench, int workers) {
   EngineSetup setup = setup_for(bench, workers);
   for (int i = 0; i < workers; ++i) setup.devices.push_back(std::make_unique<IdleDevice>());
@@ -125,7 +125,7 @@ double idle_step(const Bench& bench, int workers) {
   std::vector<double> seconds;
   double merges = 0;
   for (int round = 0; round < kRounds; ++round) {
-    seconds.push_back(coordinated(engine, position) + merges);
+    seconds.push_back(scheduled(engine, position) + merges);
     merges = engine.timeline().merge_seconds();
   }
   std::sort(seconds.begin(), seconds.end());
@@ -155,9 +155,9 @@ void run(const std::string& path, std::size_t batch, int workers) {
   double merges = 0;
   for (int round = 0; round <= kRounds; ++round) {
     const double a = direct.epoch(static_cast<std::uint64_t>(round));
-    double b = coordinated(engine, position) + merges;
+    double b = scheduled(engine, position) + merges;
     merges = engine.timeline().merge_seconds();
-    if (round == 0) continue;  // warms up
+    if (round == 0) continue;  // warm-up
     alone.push_back(a);
     together.push_back(b);
   }
@@ -166,7 +166,7 @@ void run(const std::string& path, std::size_t batch, int workers) {
   const double steps = static_cast<double>(kRows) / static_cast<double>(batch) / workers;
   const double a = alone[kRounds / 2] / steps, b = together[kRounds / 2] / steps;
   std::printf(
-      "%d worker%s, batch %zu: %.3f ms a step directly, %.3f ms coordinated: %+.2f %% (median of "
+      "%d worker%s, batch %zu: %.3f ms per step directly, %.3f ms scheduled: %+.2f %% (median of "
       "%d "
       "rounds; fastest %+.2f %%)\n",
       workers, workers == 1 ? "" : "s", batch, a * 1e3, b * 1e3, 100 * (b / a - 1), kRounds,

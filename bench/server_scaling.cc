@@ -1,5 +1,6 @@
-// Where a parameter server becomes the limit: nodes that compute nothing, in virtual time, with the
-// real policies and a model of the network. Rows a second against so many nodes without a network.
+// From how many nodes on does a parameter server limit the throughput? Nodes that compute nothing,
+// in virtual time, with the real policies and a model of the network. Prints rows per second as a
+// share of the same number of nodes without a network.
 //   build/release/bench/server_scaling [MB of the model = 100] [ms of a step = 200] [GB/s = 1.25]
 #include <algorithm>
 #include <cstdio>
@@ -8,22 +9,24 @@
 #include <fmt/format.h>
 
 #include "evener/runtime/engine.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/scheduler.h"
 #include "evener/runtime/virtual_time.h"
 
 namespace evener {
 namespace {
 
-constexpr std::size_t kRows = 32;   // of a step
-constexpr std::size_t kSteps = 20;  // of a node, about
+constexpr std::size_t kRows = 32;   // per step
+constexpr std::size_t kSteps = 20;  // per node, about
 constexpr double kServerReads = 1e10;
 
-/// All of the model travels each time; nothing is computed.
-class Timing final : public Models {
+/// Every pull and push transfers the whole model; nothing is computed.
+class Timing final : public PushSharing {
  public:
   explicit Timing(std::size_t bytes) : bytes_(bytes) {}
   double compute(const Task&) override { return 0; }
   void apply_pushes(const ApplyPushes&) override {}
+  void reject(int) override {}
   Evaluator evaluator() override { return {}; }
   FloatBuffer take(int) override { return FloatBuffer(0); }
   void give(int, FloatBuffer) override {}

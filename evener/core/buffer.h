@@ -28,7 +28,7 @@ class FloatBuffer {
   FloatBuffer& operator=(const FloatBuffer&) = delete;
   ~FloatBuffer();
 
-  /// A buffer over memory that another one owns and outlives it with: a model that several share.
+  /// A buffer over memory that another buffer owns, which must outlive it: for a shared model.
   static FloatBuffer view(FloatBuffer& of) {
     FloatBuffer buffer;
     buffer.data_ = of.data_;

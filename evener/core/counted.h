@@ -1,4 +1,4 @@
-// Numbers of things in words.
+// Text for a number of things.
 #pragma once
 
 #include <cstdint>

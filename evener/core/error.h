@@ -1,4 +1,4 @@
-// Errors a user can act on. Bugs are asserts; these are everything else.
+// Errors with a message for the user. What must not happen throws Error in release builds too.
 #pragma once
 
 #include <cstddef>

@@ -36,7 +36,7 @@ class Descriptor {
   int fd_;
 };
 
-// The kernel takes at most about 2 GiB a call and may be interrupted.
+// The kernel writes at most about 2 GiB per call, and a signal may interrupt it.
 void write_all(int fd, const char* data, std::size_t size, const std::string& path) {
   while (size > 0) {
     const ssize_t written = ::write(fd, data, std::min(size, std::size_t{1} << 30));
@@ -50,7 +50,7 @@ void write_all(int fd, const char* data, std::size_t size, const std::string& pa
 }
 
 // Renaming is durable only once the directory itself is on disk. File systems that cannot sync a
-// directory say EINVAL; there is nothing more to be done on them.
+// directory return EINVAL; nothing more can be done on them.
 void sync_directory_of(const std::string& path) {
   auto directory = std::filesystem::path(path).parent_path();
   if (directory.empty()) directory = ".";
@@ -63,7 +63,7 @@ void sync_directory_of(const std::string& path) {
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
-  // Non-blocking, lest a named pipe without a writer hang us before we see that it is none of ours.
+  // Non-blocking: opening a named pipe without a writer must not hang before its type is checked.
   const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) fail_with(path, "cannot open", errno);
   struct stat status {};

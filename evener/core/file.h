@@ -1,4 +1,4 @@
-// Files as the rest of the project uses them: mapped for reading, complete or absent after writing.
+// Files of the project: mapped for reading; after writing, complete or absent.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 namespace evener {
 
 /// A regular file mapped read-only. Throws Error with the path and the system's reason.
-/// Whoever shortens the file while it is mapped makes reads of it fail (SIGBUS); files that we
-/// write ourselves are therefore always replaced (AtomicFile), never rewritten.
+/// Reads fail (SIGBUS) if another process shortens the file while it is mapped. Evener therefore
+/// always replaces files (AtomicFile) and never rewrites them.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);
@@ -37,7 +37,7 @@ class AtomicFile {
   ~AtomicFile();
 
   void write(const void* data, std::size_t size);
-  /// Writes at a place that was written before (a header known only at the end).
+  /// Overwrites bytes that were written before (a header that is known only at the end).
   void write_at(std::size_t offset, const void* data, std::size_t size);
   void commit();
 
@@ -49,7 +49,7 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-/// All of `contents` by one AtomicFile.
+/// Writes `contents` with one AtomicFile.
 void write_atomically(const std::string& path, std::span<const std::byte> contents);
 
 }  // namespace evener

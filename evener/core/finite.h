@@ -1,4 +1,4 @@
-// Whether numbers are all finite, at the speed at which memory is read.
+// Checks that all numbers are finite, at memory bandwidth.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace evener {
 
 inline bool all_finite(std::span<const float> values) {
   constexpr std::uint32_t kExponent = 0x7F800000;  // all of its bits: inf or NaN
-  constexpr std::size_t kLanes = 16;               // side by side, without waiting for each other
+  constexpr std::size_t kLanes = 16;               // independent, so that the loop vectorizes
   std::array<std::uint32_t, kLanes> largest{};
   std::size_t i = 0;
   for (; i + kLanes <= values.size(); i += kLanes) {

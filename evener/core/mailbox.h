@@ -1,4 +1,4 @@
-// Messages between threads that neither side waits for.
+// A queue between threads: writers do not wait.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace evener {
 
-/// A queue that many fill and one empties.
+/// Many threads put messages in, one takes them out.
 template <class T>
 class Mailbox {
  public:
@@ -29,14 +29,14 @@ class Mailbox {
     filled_.wait(lock, [this] { return closed_ || !messages_.empty(); });
     return first();
   }
-  /// Nothing: closed, or there is still no message after that time.
+  /// Nothing: closed, or no message has come within that time.
   std::optional<T> get_within(Seconds time) {
     std::unique_lock lock(mutex_);
     filled_.wait_for(lock, std::chrono::duration<Seconds>(time),
                      [this] { return closed_ || !messages_.empty(); });
     return first();
   }
-  /// What is left in it is dropped.
+  /// Messages that are still in it are dropped.
   void close() {
     {
       const std::lock_guard lock(mutex_);

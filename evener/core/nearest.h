@@ -10,8 +10,8 @@ namespace evener {
 /// Levenshtein distance, with a swap of neighbours counting as one edit.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The nearest candidate, or empty if none is near enough to be what was meant (more than about a
-/// third of the messages differ). A candidate that contains the name whole is near.
+/// The nearest candidate, or empty if none is near enough to be a misspelling (more than about a
+/// third of the letters differ). A candidate that contains the name whole is near.
 std::string nearest(std::string_view name, std::span<const std::string> candidates);
 
 /// " (did you mean 'X'?)", or empty.

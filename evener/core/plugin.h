@@ -1,12 +1,12 @@
-// Parts of the command in shared objects of their own, which are loaded when somebody asks for
-// them.
+// Parts of the command that are shared objects of their own, loaded when they are needed.
 #pragma once
 
 #include <string>
 
 namespace evener {
 
-/// Where such a file is: beside the command, or where `cmake --install` puts it. Empty: nowhere.
+/// The path of such a file: beside the command, or where `cmake --install` puts it. Empty: not
+/// found.
 std::string plugin_file(const std::string& name);
 
 }  // namespace evener

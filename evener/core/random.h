@@ -35,7 +35,7 @@ inline std::uint32_t mix32(std::uint32_t x) {
   return x ^ (x >> 16);
 }
 
-// Not ISO C++, but in every compiler we build with.
+// Not ISO C++, but every supported compiler has it.
 __extension__ typedef unsigned __int128 Wide;
 
 /// One stream of numbers; `stream` names its use (an epoch, a layer), `seed` the run.

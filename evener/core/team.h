@@ -1,4 +1,4 @@
-// A team of threads that all run one function, meet, and go on: fork and join without a queue.
+// A team of threads that run one function together: fork and join without a queue.
 #pragma once
 
 #include <atomic>

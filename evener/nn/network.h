@@ -28,8 +28,6 @@ struct Network {
   Loss loss = Loss::softmax;
   Input input = Input::sparse;
 
-  /// Units that feed the output layer.
-  std::uint32_t last_width() const { return hidden.empty() ? features : hidden.back(); }
   bool sparse_input() const { return input == Input::sparse && !hidden.empty(); }
 };
 

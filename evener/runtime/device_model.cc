@@ -11,11 +11,11 @@ Seconds exponential(Random& random, Seconds mean) {
   return -mean * std::log(1 - random.uniform());
 }
 
-constexpr double kFastest = 0.1;  // a task's jitter never makes it faster than this share
+constexpr double kFastest = 0.1;  // jitter never reduces a task's time below this share
 
 }  // namespace
 
-SimulatedPace::SimulatedPace(const DeviceModel& model, std::uint64_t seed, std::uint64_t worker)
+SimulatedTiming::SimulatedTiming(const DeviceModel& model, std::uint64_t seed, std::uint64_t worker)
     : model_(model), jitter_(seed, 2 * worker), bursts_(seed, 2 * worker + 1) {
   if (model_.burst_every > 0) {
     burst_begin_ = exponential(bursts_, model_.burst_every);
@@ -23,7 +23,7 @@ SimulatedPace::SimulatedPace(const DeviceModel& model, std::uint64_t seed, std::
   }
 }
 
-double SimulatedPace::slowness(Seconds now) {
+double SimulatedTiming::slowness(Seconds now) {
   double factor = 1 + model_.drift * now / 3600;
   if (model_.jitter > 0) factor *= std::max(kFastest, 1 + model_.jitter * jitter_.normal());
   if (model_.burst_every > 0) {
@@ -36,12 +36,12 @@ double SimulatedPace::slowness(Seconds now) {
   return factor;
 }
 
-Seconds SimulatedPace::compute(Seconds now, std::size_t rows, std::size_t nonzeros) {
+Seconds SimulatedTiming::compute(Seconds now, std::size_t rows, std::size_t nonzeros) {
   return slowness(now) * (model_.fixed + model_.per_row * static_cast<double>(rows) +
                           model_.per_nonzero * static_cast<double>(nonzeros));
 }
 
-Seconds SimulatedPace::transfer(std::size_t bytes) const {
+Seconds SimulatedTiming::transfer(std::size_t bytes) const {
   return model_.bandwidth > 0 ? model_.latency + static_cast<double>(bytes) / model_.bandwidth : 0;
 }
 

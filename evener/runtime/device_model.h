@@ -1,5 +1,5 @@
-// How long a device takes, for virtual time: what `evener profile` measures and a cluster file
-// says.
+// How long a device takes for a task, for virtual time. `evener profile` measures these numbers; a
+// cluster file states them.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace evener {
 
-/// A task of r rows with z non-zeros takes (fixed + r per_row + z per_nonzero) * slowness, beside
+/// A task of r rows with z non-zeros takes (fixed + r per_row + z per_nonzero) * slowness, without
 /// its transfers.
 struct DeviceModel {
   std::string name;
   bool in_place = false;        // a CPU that trains on the shared model itself
-  int threads = 1;              // of an in-place worker: so many steps side by side
-  std::size_t memory_rows = 0;  // most rows of a batch; 0: no limit
+  int threads = 1;              // of an in-place worker: steps that it runs side by side
+  std::size_t memory_rows = 0;  // rows of the largest batch; 0: no limit
 
   Seconds fixed = 1e-3;
   Seconds per_row = 1e-4;
   Seconds per_nonzero = 0;
 
   double jitter = 0;          // standard deviation of a task's time, as a share of it
-  double drift = 0;           // slower by this share for each hour that has passed
+  double drift = 0;           // slower by this share per hour
   Seconds burst_every = 0;    // mean time between bursts of slowness; 0: none
   Seconds burst_seconds = 1;  // mean length of one
   double burst_factor = 4;    // slowness in one
@@ -32,17 +32,17 @@ struct DeviceModel {
   Seconds latency = 0;   // of the link to the host
   double bandwidth = 0;  // bytes a second; 0: host memory, no link
 
-  Seconds joins_at = 0;  // the device comes then; 0: it is there from the start
+  Seconds joins_at = 0;  // the device joins then; 0: it is present from the start
   Seconds fails_at = 0;  // the device is lost then; 0: never
 };
 
-/// One device as time passes: the model with its random part, reproducible from the seed.
-class SimulatedPace {
+/// The times of one device over a run: the model with its random part, reproducible from the seed.
+class SimulatedTiming {
  public:
-  SimulatedPace(const DeviceModel& model, std::uint64_t seed, std::uint64_t worker);
+  SimulatedTiming(const DeviceModel& model, std::uint64_t seed, std::uint64_t worker);
 
   Seconds compute(Seconds now, std::size_t rows, std::size_t nonzeros);
-  /// Of so many bytes over the link.
+  /// Time of so many bytes over the link.
   Seconds transfer(std::size_t bytes) const;
   const DeviceModel& model() const { return model_; }
 

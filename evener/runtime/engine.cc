@@ -11,7 +11,7 @@ namespace evener {
 
 namespace {
 
-/// Under a strategy with a shared model, devices that can work in place do.
+/// With a shared model, devices that can train in place do so.
 std::vector<WorkerTraits> traits_of(const EngineSetup& setup) {
   const Sharing sharing = setup.strategy.strategy->sharing;
   const bool shares = sharing == Sharing::shared || sharing == Sharing::in_place;
@@ -31,7 +31,7 @@ std::vector<WorkerTraits> traits_of(const EngineSetup& setup) {
     if (traits.in_place) traits.threads = device.in_place_threads();
     if (setup.virtual_time) {
       traits.most_rows = setup.virtual_time->devices[i].memory_rows;
-    } else if (setup.network.labels > 0) {  // 0: asked before there is data
+    } else if (setup.network.labels > 0) {  // 0: called before the data are read
       Training training = setup.training;
       if (sharing == Sharing::gradients) training.optimizer = Optimizer::accumulate;
       traits.most_rows = device.most_rows(setup.network, training);
@@ -47,7 +47,7 @@ std::unique_ptr<Models> models_of(const EngineSetup& setup) {
   models.network = setup.network;
   models.training = setup.training;
   models.data = setup.plan.data;
-  // In virtual time the machine may be busy with other simulations.
+  // In virtual time, other simulations may use the other cores.
   if (!setup.virtual_time) models.merge_threads = cpu::available_cores();
   for (const auto& device : setup.devices) models.devices.push_back(device.get());
   if (setup.remote_workers) return setup.remote_workers->make_models(models, setup.strategy);
@@ -65,7 +65,7 @@ std::unique_ptr<Policy> policy_of(const EngineSetup& setup) {
   return setup.strategy.strategy->make(config);
 }
 
-std::unique_ptr<Executor> stage_of(const EngineSetup& setup, Models& models) {
+std::unique_ptr<Executor> executor_of(const EngineSetup& setup, Models& models) {
   if (setup.remote_workers) return setup.remote_workers->make_executor();
   if (setup.virtual_time) return make_virtual_time(models, *setup.plan.data, *setup.virtual_time);
   return make_wall_clock(models, static_cast<int>(setup.devices.size()), {setup.speeds});
@@ -102,7 +102,7 @@ Engine::Engine(EngineSetup setup)
       workers_(traits_of(setup_)),
       models_(models_of(setup_)),
       policy_(policy_of(setup_)),
-      executor_(stage_of(setup_, *models_)),
+      executor_(executor_of(setup_, *models_)),
       timeline_(names_of(workers_)),
       scheduler_(setup_.plan, *policy_, *models_, *executor_, workers_, timeline_) {}
 
@@ -121,13 +121,22 @@ Communication Engine::communication() const {
     sum.bytes += worker.bytes;
     tasks += worker.tasks;
   }
-  const Sharing sharing = setup_.strategy.strategy->sharing;
-  if (sharing == Sharing::pushes) {
-    sum.exchanges = tasks;
-  } else {
-    sum.exchanges = sharing == Sharing::peers ? timeline_.exchanges() : timeline_.merges();
+  switch (setup_.strategy.strategy->sharing) {
+    case Sharing::pushes:
+      sum.exchanges = tasks;
+      return sum;
+    case Sharing::peers:
+      sum.exchanges = timeline_.exchanges();
+      return sum;
+    case Sharing::single:
+    case Sharing::shared:
+    case Sharing::in_place:
+    case Sharing::replicas:
+    case Sharing::gradients:
+      sum.exchanges = timeline_.merges();
+      return sum;
   }
-  return sum;
+  throw Error("a strategy has an unknown kind of sharing");
 }
 
 std::string Engine::device_names() const {

@@ -1,5 +1,6 @@
-// Everything that trains, put together: devices, the strategy's policy and models, and the runtime
-// that carries it out, in real or in virtual time.
+// The engine makes and connects all that trains: the devices as workers, the strategy's policy, its
+// models, an executor (real or virtual time, or a cluster), the timeline, and the scheduler that
+// drives them. A run's session calls run_epoch() and evaluate() on it.
 #pragma once
 
 #include <functional>
@@ -23,19 +24,19 @@ struct EngineSetup {
   StrategyChoice strategy;
   std::size_t batch = 256;                         // rows of one update, over all devices
   std::size_t batch_per_device = 0;                // 0: not given
-  std::vector<std::shared_ptr<Device>> devices;    // of a run; trials use some of them
-  std::vector<double> speeds;                      // emulated; empty: none
-  std::optional<VirtualTimeOptions> virtual_time;  // its devices then stand for `devices`
-  /// Set: workers are elsewhere, and the one device evaluates.
+  std::vector<std::shared_ptr<Device>> devices;    // one per worker
+  std::vector<double> speeds;                      // emulated speeds; empty: no emulation
+  std::optional<VirtualTimeOptions> virtual_time;  // its device models then replace `devices`
+  /// Set: the workers are in other processes, and the only device is for evaluation.
   std::shared_ptr<RemoteWorkers> remote_workers;
 };
 
 /// The setup with its devices. UsageError where the strategy does not fit them or its options
-/// contradict each other, as Engine would say; only strategy, batch sizes and devices are looked
-/// at, so that it can be asked before there is data.
+/// contradict each other, as from Engine's constructor. It checks only strategy, batch sizes and
+/// devices, so that it can be called before the data are read.
 EngineSetup checked(EngineSetup setup);
 
-/// What was sent and how often models met, since an engine was made.
+/// What the workers sent and how often they exchanged models, since the engine was made.
 struct Communication {
   std::uint64_t bytes = 0;      // of all workers
   std::uint64_t exchanges = 0;  // as exchanges_name() calls them
@@ -49,24 +50,24 @@ class Engine {
  public:
   /// UsageError where the strategy does not fit the devices.
   explicit Engine(EngineSetup setup);
-  /// Workers that are still under way, after an error, end before what they work on.
+  /// After an error, tasks may still run: the executor ends them before their models go.
   ~Engine() { executor_.reset(); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// As Scheduler's.
+  /// As Scheduler::run_epoch.
   bool run_epoch(Position& position, const std::function<bool(const StepReport&)>& after_step) {
     return scheduler_.run_epoch(position, after_step);
   }
   std::vector<std::string> take_dropped_workers() { return scheduler_.take_dropped_workers(); }
   std::vector<std::string> take_cuts() { return scheduler_.take_cuts(); }
-  /// What the policy and the devices have to say to people; cleared by this.
+  /// Messages of the policy, the models and the devices for the user; the call clears them.
   std::vector<std::string> take_notes();
   std::vector<std::uint64_t> steps() const { return scheduler_.steps(); }
   void set_steps(std::span<const std::uint64_t> steps) { scheduler_.set_steps(steps); }
-  /// As Policy's.
 
-  /// Calls use(replica) with one that holds the global model; with another if its device fails.
+  /// Calls use(replica) with a replica that holds the global model, and again with another one if
+  /// its device fails.
   template <class F>
   auto evaluate(F use) {
     for (;;) {
@@ -79,21 +80,20 @@ class Engine {
     }
   }
 
-  /// As Policy's.
+  /// As Policy::standings.
   std::vector<std::string> standings() const { return policy_->standings(); }
 
-  /// What the next epoch trains on may be changed between epochs.
+  /// May be changed between epochs.
   EpochPlan& plan() { return setup_.plan; }
   Models& models() { return *models_; }
   const Timeline& timeline() const { return timeline_; }
   Communication communication() const;
-  /// As Scheduler's.
+  /// As Scheduler::distance.
   std::optional<double> distance() const { return scheduler_.distance(); }
-  /// Since the engine was made; virtual if it is, and then since its time began. What is only
-  /// measured takes no time.
+  /// Time since the engine was made, or virtual time. Measurements of the distance are not counted.
   Seconds now() const { return executor_->now() - scheduler_.measuring(); }
   bool is_virtual() const { return setup_.virtual_time.has_value(); }
-  /// "cpu:1 + cpu:1 (emulated x0.25)": of those that are there when it is made.
+  /// The workers that are present: "cpu:1 + cpu:1 (emulated x0.25)".
   std::string device_names() const;
   const StrategyChoice& strategy() const { return setup_.strategy; }
 

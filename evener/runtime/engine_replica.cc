@@ -6,7 +6,7 @@ namespace evener {
 
 namespace {
 
-/// Some strategies would give a batch of the run to one device: here all of them take part in it.
+/// Some strategies give a whole batch to one device. Here the devices share each batch.
 EngineSetup for_one_node(EngineSetup setup) {
   check_inside_node(*setup.strategy.strategy);
   if (setup.batch_per_device == 0 && !setup.devices.empty()) {
@@ -20,7 +20,7 @@ class EngineReplica final : public Replica {
   explicit EngineReplica(EngineSetup setup)
       : vectors_(1 + state_vectors(setup.training.optimizer)),
         engine_(for_one_node(std::move(setup))) {
-    engine_.plan().schedule = {};  // each step says its rate
+    engine_.plan().schedule = {};  // each step has its own learning rate
   }
 
   double step(const Batch& batch, const Step& step, const NextStep* /*next*/) override {
@@ -44,7 +44,7 @@ class EngineReplica final : public Replica {
  private:
   int vectors_;
   Engine engine_;
-  Position done_;  // each batch is an epoch to the strategy
+  Position done_;  // each batch is one epoch for the strategy
 };
 
 }  // namespace

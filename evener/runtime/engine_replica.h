@@ -1,6 +1,6 @@
-// Several devices under a strategy of their own, as one replica: so a node of a cluster can be a
-// whole machine. A step is what the strategy makes of the batch's rows, which the devices share;
-// each begins with the parameters that were last given.
+// Several devices with a strategy of their own, as one replica: a worker of a cluster or a gossip
+// peer can be a whole machine. A step trains the batch's rows with that strategy, shared between
+// the devices, and starts from the parameters that were given last.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace evener {
 
-/// `setup` has everything but the rows; its batch size is that of the steps to come. UsageError
-/// where its strategy is not one of a node's devices (catalogue.h).
+/// `setup` has everything except the rows; its batch size is that of the steps. UsageError where
+/// its strategy is not one for devices inside a node (catalogue.h).
 std::unique_ptr<Replica> make_engine_replica(EngineSetup setup);
 
 }  // namespace evener

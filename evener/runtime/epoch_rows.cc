@@ -38,7 +38,7 @@ std::optional<Slice> EpochRows::cut_behind(std::size_t size) {
   aside_.clear();
   if (loose_.size() >= size) return cut_loose(size);
   std::vector<std::uint32_t> rows = loose_;
-  // Enough for a batch whose rows have few non-zeros.
+  // Enough rows for a batch that is balanced by non-zeros and whose rows have few of them.
   const auto more = ahead().first(std::min(2 * size, ahead().size()));
   rows.insert(rows.end(), more.begin(), more.end());
   Slice slice = front(rows, size);
@@ -65,7 +65,7 @@ std::optional<Slice> EpochRows::cut(int worker, std::size_t size) {
     for (const Aside& aside : aside_) loosen(aside);
     aside_.clear();
   }
-  // Loose rows make whole batches, but for the last.
+  // Loose rows make whole batches, except the last one.
   if (!loose_.empty() && (nothing_else || loose_.size() >= size)) return cut_loose(size);
   if (nothing_else) return std::nullopt;
   const Slice slice = front(ahead(), size);

@@ -1,5 +1,6 @@
-// The rows of one epoch: cut into batches, set aside for workers that can make them ready ahead,
-// given back by workers that are lost, each trained exactly once.
+// The rows of one epoch in their random order. The scheduler cuts batches from them, sets batches
+// aside for workers that prefetch, and gives rows back when a worker is lost. Each row is trained
+// exactly once.
 #pragma once
 
 #include <cstddef>
@@ -13,45 +14,46 @@
 
 namespace evener {
 
-/// Rows that go to one step.
+/// The rows of one step.
 struct Slice {
   std::span<const std::uint32_t> rows;
-  std::size_t nominal = 0;  // what the policy counts: as asked for, or less at the end
-  int losses = 0;           // how often it was lost with a worker
+  std::size_t nominal = 0;  // rows as the policy counts them: as assigned, or fewer at the end
+  int losses = 0;           // how many workers were lost with it
 };
 
 class EpochRows {
  public:
-  /// From place `next_row` of the epoch's order on.
+  /// Starts at place `next_row` of the epoch's order.
   EpochRows(const EpochPlan& plan, std::uint64_t epoch, std::size_t next_row);
 
-  /// A worker's next batch, or nothing if none is left. Rows that came back go first, as they were
-  /// cut; then what was set aside for the worker, if that is as large as is asked for now. What is
-  /// set aside for others is taken when there is nothing else.
+  /// A worker's next batch, or nothing if no row is left. Returned slices go first, unchanged; then
+  /// the batch set aside for the worker, if it has this size. Batches set aside for other workers
+  /// are used when nothing else is left.
   std::optional<Slice> cut(int worker, std::size_t size);
-  /// What `cut` would give a worker that is alone.
+  /// What `cut` would return if there were only one worker.
   std::optional<Slice> peek(std::size_t size) const;
-  /// For a run that is about to pause, while there is something behind next_row(): a whole batch
-  /// that begins with it. Small ones would be noise in the optimizer's state for long.
+  /// For a run that is about to pause: a whole batch that starts with the rows behind next_row(),
+  /// or nothing if there are none. It is filled up with later rows, because the noise of a small
+  /// batch would stay in the optimizer's state for long.
   std::optional<Slice> cut_behind(std::size_t size);
 
-  /// Sets aside the batch that a worker will most likely ask for next. Nothing where rows that came
-  /// back go first or no more are left.
+  /// Sets aside the batch that a worker will most likely get next. Returns nothing where returned
+  /// slices go first or no row is left.
   std::optional<Slice> set_aside(int worker, std::size_t size);
-  /// What was set aside for this worker is anybody's.
+  /// Any worker may get the batch that was set aside for this one.
   void release(int worker);
 
-  /// Lost with a worker. Error if it was lost `most` times before: then it is not the worker's
-  /// fault.
+  /// The slice was lost with its worker. Error if that happened `most` times before: the slice is
+  /// then the likely cause.
   void give_back(const Slice& slice, int most);
-  /// Trained in vain, however often.
+  /// The slice was trained, but its result is not used. This may happen any number of times.
   void put_back(const Slice& slice) { returned_.push_back(slice); }
 
   std::size_t next_row() const { return next_; }
   bool exhausted() const { return next_ == order_.size() && !has_behind(); }
-  /// Rows before next_row() that nobody has been given: returned or set aside.
+  /// Whether rows before next_row() have no worker: they were returned or are set aside.
   bool has_behind() const { return !returned_.empty() || waiting() > 0; }
-  /// Place in the epoch, 0 .. 1.
+  /// Position in the epoch, 0 .. 1, for the learning rate schedule.
   double share() const {
     return static_cast<double>(next_ - waiting()) / static_cast<double>(order_.size());
   }
@@ -59,12 +61,12 @@ class EpochRows {
  private:
   struct Aside {
     int worker;
-    std::size_t size;  // asked for
+    std::size_t size;  // as requested
     Slice slice;
   };
 
   std::optional<Slice> cut_returned();
-  /// The first batch of these rows.
+  /// The first batch of these rows, by the plan's balance.
   Slice front(std::span<const std::uint32_t> rows, std::size_t size) const;
   std::span<const std::uint32_t> ahead() const { return std::span(order_).subspan(next_); }
   Slice cut_loose(std::size_t size);
@@ -75,10 +77,10 @@ class EpochRows {
   std::vector<std::uint32_t> order_;
   std::size_t next_;
   std::deque<Slice> returned_;
-  std::vector<Aside> aside_;          // at most one a worker
-  std::vector<std::uint32_t> loose_;  // were set aside, and not wanted in that size
-  std::deque<std::vector<std::uint32_t>>
-      gathered_;  // batches of loose rows, where slices find them
+  std::vector<Aside> aside_;          // at most one per worker
+  std::vector<std::uint32_t> loose_;  // were set aside, but another size was requested
+  /// Storage of batches of loose rows: slices refer to it.
+  std::deque<std::vector<std::uint32_t>> gathered_;
 };
 
 }  // namespace evener

@@ -1,5 +1,6 @@
-// Where tasks run and where time comes from: threads and the wall clock, or an event queue and a
-// computed clock. The scheduler is the same on both.
+// An executor runs tasks and provides the clock. There are three: threads and the wall clock
+// (wall_clock.h), an event queue and a computed clock (virtual_time.h), and the workers of a
+// cluster (cluster/parameter_server). The scheduler is the same on all of them.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "evener/core/error.h"
 #include "evener/runtime/task.h"
 
 namespace evener {
 
-/// Somebody came or went while they had no task.
+/// A worker without a task joined or left, or its heartbeats stopped or came back.
 struct Change {
   enum class Kind { joined, lost, suspected, trusted };
   Kind kind = Kind::joined;
   int worker = 0;
-  std::string why;            // of a loss
-  std::size_t most_rows = 0;  // of one who joined: of a batch, by its memory; 0: no limit
+  std::string why;            // why it was lost
+  std::size_t most_rows = 0;  // joined: the largest batch that its memory holds; 0: no limit
 };
 
 class Executor {
@@ -27,26 +29,29 @@ class Executor {
   virtual Seconds now() const = 0;
   /// Starts a task on its idle worker and returns at once.
   virtual void start(Task task) = 0;
-  /// The next task that ends; nothing where a time that set_timer was told comes before, or where
-  /// somebody comes or goes. At least one task is under way, or awaits() is true.
+  /// Waits for the next task that ends or message that arrives. Returns nothing where a timer fires
+  /// first or take_changes() has something new. Call it only while a task or message is under way,
+  /// or awaits() is true.
   virtual std::optional<Arrival> next() = 0;
   virtual void set_timer(Seconds time) = 0;
-  /// A message of so many bytes sets out. It counts as a task under way, and arrives like one.
-  virtual void send(const GossipMessage& /*message*/, std::size_t /*bytes*/) {}
+  /// Sends a message of this size. It counts as under way, and next() returns it when it arrives.
+  virtual void send(const GossipMessage& /*message*/, std::size_t /*bytes*/) {
+    throw Error("this executor has no peers to send a message to");
+  }
 
-  // Workers that come and go.
+  // Membership.
   virtual bool is_there(int /*worker*/) const { return true; }
-  /// In the order they happened, since this was last asked. Of a worker that had a task a loss is
-  /// the task's failure instead.
+  /// Changes since the last call, in the order they happened. If a worker is lost while it has a
+  /// task, the task's failure reports it instead.
   virtual std::vector<Change> take_changes() { return {}; }
-  /// Whether a run that has lost every worker waits for others.
+  /// Whether a run that has lost every worker waits for others to join.
   virtual bool awaits() const { return false; }
-  /// A merge over all workers has just been carried out: time for it passes.
+
+  // What updates of the global model cost. Called after the update; virtual time advances by it.
   virtual void pass_merge() {}
-  /// What such a merge moves from and to a worker.
-  virtual std::size_t merge_bytes(int /*worker*/) const { return 0; }
-  /// So many pushes have just been brought into the shared model.
   virtual void pass_apply_pushes(std::size_t /*pushes*/) {}
+  /// Bytes that a merge moves from and to a worker.
+  virtual std::size_t merge_bytes(int /*worker*/) const { return 0; }
 };
 
 }  // namespace evener

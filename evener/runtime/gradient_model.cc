@@ -1,11 +1,11 @@
-// Synchronous training's model: every worker works out the gradient of its part of the batch, and
-// one update is made from their weighted sum.
+// The model of synchronous training: each worker computes the gradient of its part of the batch,
+// and the weighted sum of the gradients makes one update.
 #include <algorithm>
 #include <utility>
 
 #include "evener/device/cpu/kernels.h"
 #include "evener/runtime/merge_walk.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 
 namespace evener {
 
@@ -14,19 +14,19 @@ namespace {
 struct GradientWorker {
   std::unique_ptr<Replica> replica;  // parameters and, as its only state, the gradient
   RowSet touched;
-  std::size_t pieces = 0;  // whose gradients are summed up in it
+  std::size_t pieces = 0;  // parts of the batch whose gradients are summed in it
   bool present = true;
-  FloatBuffer mirror{};  // of the gradient, where the replica has memory of its own
+  FloatBuffer mirror{};  // host copy of the gradient, where the device has its own memory
 };
 
-/// No step is taken on the worker, so what belongs to the update is left to it.
+/// A worker takes no step: regularization and clipping belong to the update.
 Training gradient_only(Training training) {
   training.optimizer = Optimizer::accumulate;
   training.l2 = training.clip = 0;
   return training;
 }
 
-class GradientModel final : public Models {
+class GradientModel final : public GradientSharing {
  public:
   explicit GradientModel(const ModelSetup& setup)
       : setup_(setup),
@@ -54,14 +54,14 @@ class GradientModel final : public Models {
     }
     return sum;
   }
-  bool looks_ahead(int worker) const override {
+  bool prefetches(int worker) const override {
     return workers_[static_cast<std::size_t>(worker)].replica->remote();
   }
 
   void apply(const Apply& decision, const Step& step) override {
     auto gradients = take_gradients();
     std::vector<double> weights = shares_of_present(decision.weights, gradients);
-    // Pieces of a worker are equally large, but for the last of an epoch: their mean is its part's.
+    // A worker's pieces have the same size, except the last of an epoch: it counts with their mean.
     for (std::size_t i = 0; i < weights.size(); ++i) {
       if (workers_[i].pieces > 1) weights[i] /= static_cast<double>(workers_[i].pieces);
     }
@@ -72,7 +72,7 @@ class GradientModel final : public Models {
         if (gradients[i].size() == 0) continue;
         float* gradient = gradients[i].data() + at;
         cpu::kernels().add_scaled(gradient, static_cast<float>(weights[i]), sum_.data() + at, n);
-        std::fill_n(gradient, n, 0.0F);  // ready for the next
+        std::fill_n(gradient, n, 0.0F);  // for the next round
       }
     });
     give_gradients(std::move(gradients));
@@ -88,7 +88,7 @@ class GradientModel final : public Models {
   void lose(int worker) override { workers_[static_cast<std::size_t>(worker)].present = false; }
   void resume() override { distribute(nullptr); }
 
-  /// All replicas hold the global model between steps; the first that is there predicts.
+  /// All replicas hold the global model between steps; the first one present predicts.
   Evaluator evaluator() override {
     distribute(nullptr);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -105,7 +105,7 @@ class GradientModel final : public Models {
   std::size_t bytes() const override { return size_ * sizeof(float); }
 
  private:
-  /// So that the memory of a gradient is there before the first step is timed.
+  /// Allocates the memory of the gradient before the first step is timed.
   void touch(GradientWorker& worker) const {
     if (worker.replica->remote()) {
       worker.mirror = FloatBuffer(size_);
@@ -118,7 +118,7 @@ class GradientModel final : public Models {
   std::size_t feature_rows() const {
     return setup_.network.sparse_input() ? setup_.network.features : 0;
   }
-  /// Gradients of those present, in host memory; empty for the others.
+  /// The gradients of the workers that are present, in host memory; empty for the others.
   std::vector<FloatBuffer> take_gradients() {
     std::vector<FloatBuffer> gradients(workers_.size());
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -153,13 +153,13 @@ class GradientModel final : public Models {
   Blocks blocks(std::span<const std::uint32_t> rows) const {
     return blocks_of(setup_.network, layout_, rows);
   }
-  /// What a device that fails here has trained is in the global model already.
+  /// If the device fails here, the global model already contains what it trained.
   template <class F>
   void on_device(std::size_t worker, F work) {
     if (!attempt(worker, true, work)) workers_[worker].present = false;
   }
-  /// Devices that work in host memory read the one model; the others get a copy of these rows and
-  /// the dense layers (null: of everything).
+  /// Devices in host memory read the global model itself; others get a copy of these rows and the
+  /// dense layers (null: of everything).
   void distribute(const std::vector<std::uint32_t>* rows) {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Replica& replica = *workers_[i].replica;
@@ -188,7 +188,7 @@ class GradientModel final : public Models {
 
 }  // namespace
 
-std::unique_ptr<Models> make_gradient_model(const ModelSetup& setup) {
+std::unique_ptr<GradientSharing> make_gradient_model(const ModelSetup& setup) {
   return std::make_unique<GradientModel>(setup);
 }
 

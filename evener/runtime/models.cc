@@ -1,10 +1,12 @@
+// What all kinds of models share, and the choice of the kind.
 #include "evener/runtime/models.h"
 
 #include <algorithm>
-#include <cassert>
 #include <numeric>
 
 #include <fmt/format.h>
+
+#include "evener/runtime/model_kinds.h"
 
 namespace evener {
 
@@ -19,32 +21,11 @@ void keep_copy(const FloatBuffer& vector, const std::string& name, KeptVectors& 
   kept[name] = std::move(copy);
 }
 
-void Models::merge(const Merge& /*decision*/) {
-  assert(!"this model has no replicas to merge");
-}
-void Models::elastic_average(const ElasticAverage& /*decision*/) {
-  assert(!"this model has no replicas to average");
-}
-void Models::apply_pushes(const ApplyPushes& /*decision*/) {
-  assert(!"this model takes no pushes");
-}
-void Models::apply(const Apply& /*decision*/, const Step& /*step*/) {
-  assert(!"this model has no gradients to apply");
-}
-
-std::size_t Models::offer(const Offer& /*decision*/) {
-  assert(!"this model has no peers");
-  return 0;
-}
-std::size_t Models::answer(const Answer& /*decision*/) {
-  assert(!"this model has no peers");
-  return 0;
-}
-void Models::complete_exchange(const CompleteExchange& /*decision*/) {
-  assert(!"this model has no peers");
-}
-void Models::average() {
-  assert(!"this model has no peers");
+void refuse_decision(const Models& models, const char* decision, const char* kind) {
+  throw Error(
+      fmt::format("the policy decided {}, which needs a model of kind '{}', but the strategy's "
+                  "model is of kind '{}'",
+                  decision, kind, models.kind()));
 }
 
 double step_through(Replica& replica, const Dataset* data, const Task& task) {
@@ -89,9 +70,9 @@ std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoic
     case Sharing::pushes:
       return make_server_model(setup, strategy.compression());
     case Sharing::peers:
-      return make_peer_models(setup, strategy);
+      return make_peer_models(setup, peer_options(strategy));
   }
-  return nullptr;
+  throw Error("a strategy has an unknown kind of sharing");
 }
 
 Training training_of_worker(const Training& training, std::size_t worker) {

@@ -1,10 +1,14 @@
-// The parameters that workers train: one replica, one shared model, a replica each, or gradients of
-// one model. Chosen by the strategy; both runtimes use the same arithmetic.
+// The parameters that the workers of a run train. `Models` is what every kind of sharing has;
+// model_kinds.h adds what only one kind has (merge replicas, apply gradients, apply pushes,
+// exchange with peers). The strategy's row says which kind a run uses, and make_models() makes it.
+//
+// An executor runs the three parts of a task (begin, compute, end) on the worker's thread or in
+// virtual time. The scheduler carries out the policy's decisions on the same object. All executors
+// use the same arithmetic.
 #pragma once
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,93 +21,83 @@
 
 namespace evener {
 
-/// A worker whose device failed while nobody was training. `merged`: what it had trained is in the
-/// global model all the same.
+/// A device failed outside a task, for example in a merge. `merged`: the global model contains all
+/// that the worker had trained.
 struct Failure {
   int worker = 0;
   std::string why;
   bool merged = false;
 };
 
-/// Vectors of the model's size, by name.
+/// Vectors of the model's size, by name, as a checkpoint stores them.
 using KeptVectors = std::map<std::string, FloatBuffer>;
-/// Of a worker's vector, numbered as Replica's; what follows those of its optimizer is its own.
+/// Name of a worker's vector. Optimizer vectors have the numbers of Replica::take; higher numbers
+/// are for what the kind of sharing adds.
 std::string kept_name(std::size_t worker, std::size_t vector);
 inline constexpr const char* kServerMomentum = "server.momentum";
-/// A copy under that name, unless there is nothing.
+/// Stores a copy of the vector under that name; an empty vector is not stored.
 void keep_copy(const FloatBuffer& vector, const std::string& name, KeptVectors& kept);
 
 class Models {
  public:
   virtual ~Models() = default;
 
-  // A task in three parts, called by its worker: copy in, compute, write back. `compute` returns
-  // the loss summed over the task's rows.
+  /// The kind of sharing, for messages: "replicas", "pushes", ...
+  virtual const char* kind() const = 0;
+  /// Whether this worker can run tasks of this kind of work. The scheduler refuses others.
+  virtual bool can_run(int worker, Work work) const = 0;
+
+  // A task in three parts, called on the worker's thread: copy parameters in, compute, write back.
+  // `compute` returns the loss summed over the task's rows.
   virtual void begin(const Task& /*task*/) {}
   virtual double compute(const Task& task) = 0;
-  /// Whether a worker makes use of Task::next. Where workers compete for rows it costs something.
-  virtual bool looks_ahead(int /*worker*/) const { return false; }
   virtual void end(const Task& /*task*/) {}
+  /// Whether the worker prefetches Task::next. The scheduler then sets rows aside for it, which has
+  /// a cost where workers compete for rows.
+  virtual bool prefetches(int /*worker*/) const { return false; }
 
-  // While others are at work: what workers have pushed comes into the model, or is forgotten.
-  virtual void apply_pushes(const ApplyPushes& decision);
-  virtual void reject(int /*worker*/) {}
+  // What follows is called from the scheduler's thread, while no worker has a task.
 
-  // Between gossiping nodes, of a worker that is idle; what a message takes along, in bytes.
-  virtual std::size_t offer(const Offer& decision);
-  virtual std::size_t answer(const Answer& decision);
-  virtual void complete_exchange(const CompleteExchange& decision);
-  /// Called while every worker is idle.
-  virtual void average();
-  /// Of a worker that just finished: how far its model is from the one after its last exchange.
-  virtual double change(int /*worker*/) const { return 0; }
-
-  // Called while every worker is idle. A worker whose device fails meanwhile is left out, and
-  // take_failures() tells.
-  virtual void merge(const Merge& decision);
-  virtual void elastic_average(const ElasticAverage& decision);
-  virtual void apply(const Apply& decision, const Step& step);
-  virtual std::vector<double> norms() { return {}; }
-  /// Between the replicas that are there (replica_distance.h); nothing where each worker has none
-  /// of its own. Changes nothing.
-  virtual std::optional<double> distance() { return std::nullopt; }
+  /// The worker is gone: later calls leave it out.
   virtual void lose(int /*worker*/) {}
-  /// After evaluator() or give(): replicas are what they must be when training goes on.
+  /// Training continues after evaluator() or give(): replicas get back what they trained.
   virtual void resume() {}
 
-  // Since they were last asked: who failed, and what else the user should know.
+  // Both return what happened since the last call, and clear it.
   std::vector<Failure> take_failures() { return std::exchange(failures_, {}); }
+  /// Messages for the user.
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
 
-  /// A replica that holds the global model, to predict with until resume(), and whose it is.
+  /// A replica that holds the global model, for predictions until resume(), and its worker.
   struct Evaluator {
     Replica* replica = nullptr;
     int worker = 0;
   };
   virtual Evaluator evaluator() = 0;
-  /// The global model: vector 0, then optimizer state, as Replica's of the same name.
+  /// Moves a vector of the global model out: 0 is the parameters, then optimizer state, numbered as
+  /// in Replica::take. give() moves it back in, or moves in another.
   virtual FloatBuffer take(int vector) = 0;
   virtual void give(int vector, FloatBuffer values) = 0;
-  /// What was given is another model than was taken: replicas start from it when training goes on,
-  /// and so does the momentum of merges.
+  /// The parameters given differ from those taken: replicas and the momentum of merges start from
+  /// them when training continues.
   virtual void restart() {}
 
-  // What else an exact resume needs. Asked while every worker is idle, before take; given after
-  // give where a run goes on from a checkpoint, and what is not among it begins as the state given
-  // does.
+  // The rest of the state that an exact resume needs. keep() is called before take(); restore() is
+  // called after give() when a run continues from a checkpoint. A vector that `kept` does not have
+  // starts from the state given.
   virtual KeptVectors keep() { return {}; }
   virtual void restore(KeptVectors /*kept*/) {}
 
-  /// Bytes of the parameters, what a copy moves.
+  /// Bytes of the parameters: the size of one copy.
   virtual std::size_t bytes() const = 0;
-  /// What a task moves to its worker and back, where it does; asked between begin and compute.
+  /// Bytes that a task moves to its worker and back; valid between begin and compute.
   struct Traffic {
-    std::size_t in = 0, out = 0;  // bytes
+    std::size_t in = 0, out = 0;
   };
   virtual Traffic traffic(const Task& /*task*/) const { return {bytes(), bytes()}; }
 
  protected:
-  /// Does `work` for a worker; false if its device failed, which is noted.
+  /// Runs `work` for a worker; returns false and records a Failure if its device failed.
   template <class F>
   bool attempt(std::size_t worker, bool merged, F work) {
     try {
@@ -117,8 +111,8 @@ class Models {
 
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
-  /// The weights, with those of workers that have nothing to give (they just failed) spread over
-  /// the others.
+  /// The weights, where the weight of each worker with an empty vector (its device has just failed)
+  /// is distributed over the others.
   static std::vector<double> shares_of_present(std::vector<double> weights,
                                                const std::vector<FloatBuffer>& given);
 
@@ -131,24 +125,20 @@ struct ModelSetup {
   Network network;
   Training training;
   const Dataset* data = nullptr;
-  std::vector<Device*> devices;  // one a worker
-  int merge_threads = 1;         // that merges may use while the workers are idle
+  std::vector<Device*> devices;  // one per worker
+  int merge_threads = 1;         // threads of a merge, which runs while the workers are idle
 };
+
+/// The model that the strategy's kind of sharing needs. The makers of each kind (model_kinds.h)
+/// take plain values and do not see the strategy.
 std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoice& strategy);
 
-// One file each.
-std::unique_ptr<Models> make_single_model(const ModelSetup& setup);
-std::unique_ptr<Models> make_shared_model(const ModelSetup& setup, bool overwrites);
-std::unique_ptr<Models> make_replica_models(const ModelSetup& setup);
-std::unique_ptr<Models> make_gradient_model(const ModelSetup& setup);
-std::unique_ptr<Models> make_peer_models(const ModelSetup& setup, const StrategyChoice& strategy);
-std::unique_ptr<Models> make_server_model(const ModelSetup& setup,
-                                          const Compression& compression = {});
-
-/// Does a task's parts one after the other, each knowing the next; the loss summed over its rows.
+/// Runs a task's parts one after the other on a replica, and tells each step which one is next.
+/// Returns the loss summed over the task's rows.
 double step_through(Replica& replica, const Dataset* data, const Task& task);
 
-/// Worker 0 draws the same dropout masks as a single device would; the others their own.
+/// Training options of one worker: worker 0 draws the same dropout masks as a single device would,
+/// each other worker draws its own.
 Training training_of_worker(const Training& training, std::size_t worker);
 
 }  // namespace evener

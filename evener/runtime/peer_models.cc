@@ -1,10 +1,11 @@
-// A replica for each node, and no model that all share: nodes exchange their replicas two at a
-// time. The global model, their mean, is only looked at.
+// One replica per gossip peer, in one process, and no shared model: two peers at a time exchange
+// their replicas (peer_replica.h). The global model is the mean of all; it is only evaluated and
+// saved.
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/peer_replica.h"
 #include "evener/runtime/replica_distance.h"
 
@@ -15,10 +16,10 @@ namespace {
 struct Peer {
   PeerReplica replica;
   bool present = true;
-  ModelUpdate offered{};  // until it is answered
+  ModelUpdate offered{};  // its last offer
 };
 
-class PeerModels final : public Models {
+class PeerModels final : public PeerSharing {
  public:
   PeerModels(const ModelSetup& setup, const PeerOptions& options)
       : size_(layout_of(setup.network).size), global_(size_) {
@@ -30,7 +31,7 @@ class PeerModels final : public Models {
   }
 
   double compute(const Task& task) override { return at(task.worker).replica.train(task); }
-  bool looks_ahead(int worker) const override {
+  bool prefetches(int worker) const override {
     return peers_[static_cast<std::size_t>(worker)].replica.device().remote();
   }
   double change(int worker) const override {
@@ -58,9 +59,9 @@ class PeerModels final : public Models {
   }
 
   void average() override {
-    while (!average_of_present()) first();  // one has failed: again, without it
+    while (!average_of_present()) first();  // a device has failed: repeat without it
   }
-  std::optional<double> distance() override {
+  double distance() override {
     std::vector<FloatBuffer> models(peers_.size());
     for (int i = 0; i < static_cast<int>(peers_.size()); ++i) {
       FloatBuffer& own = models[static_cast<std::size_t>(i)];
@@ -109,7 +110,7 @@ class PeerModels final : public Models {
     }
   }
 
-  /// Optimizer state is the nodes' own: that of the first stands for all.
+  /// Each peer has its own optimizer state: this is the state of the first peer.
   FloatBuffer take(int vector) override {
     if (evaluating_ >= 0) resume();
     if (vector == 0) return std::move(global_);
@@ -170,16 +171,16 @@ class PeerModels final : public Models {
   std::size_t size_;
   FloatBuffer global_;
   std::vector<Peer> peers_;
-  std::map<std::pair<int, int>, ModelUpdate> offers_, replies_;  // the last from one to another
-  FloatBuffer kept_;                                             // of the replica that predicts
+  std::map<std::pair<int, int>, ModelUpdate> offers_, replies_;  // the last one, by from and to
+  FloatBuffer kept_;  // parameters of the replica that evaluates, until resume()
   int evaluating_ = -1;
-  bool stale_ = true;  // replicas have yet to be loaded with the global model
+  bool stale_ = true;  // resume() must load the global model into the replicas
 };
 
 }  // namespace
 
-std::unique_ptr<Models> make_peer_models(const ModelSetup& setup, const StrategyChoice& strategy) {
-  return std::make_unique<PeerModels>(setup, peer_options(strategy));
+std::unique_ptr<PeerSharing> make_peer_models(const ModelSetup& setup, const PeerOptions& options) {
+  return std::make_unique<PeerModels>(setup, options);
 }
 
 }  // namespace evener

@@ -58,9 +58,9 @@ ModelUpdate PeerReplica::offer() {
     if (!options_.push_sum) return;
     weight_ /= 2;
     update.weight = weight_;
-    // w x = w/2 (x + owed) + w/2 (x - owed), of which the latter was sent.
+    // w x = w/2 (x + owed) + w/2 (x - owed), and the second term was sent.
     if (update.half) map_.for_numbers(update, [&](auto at, auto i) { own_[at] += owed_[i]; });
-    follow(update);  // what was given away is known elsewhere
+    follow(update);  // the receiver has these numbers
   });
   return update;
 }
@@ -75,7 +75,7 @@ ModelUpdate PeerReplica::answer(const ModelUpdate& offer) {
       const auto share = static_cast<float>(offer.weight / sum);
       move(offer, offer.values, mine.values, share);
       if (!tracks()) return;
-      map_.for_numbers(offer, [&](auto at, auto i) {  // what it got is not its own change
+      map_.for_numbers(offer, [&](auto at, auto i) {  // what was received is not its own change
         set_reference(at, reference_[at] + share * (offer.values[i] - mine.values[i]));
       });
     });
@@ -138,7 +138,7 @@ void PeerReplica::remember(const PeerReplicaState& memory) {
   });
 }
 
-/// Squared, from the reference. Where no step has been, both are the same.
+/// Squared, from the reference. Rows without a step are equal in both.
 double PeerReplica::distance() const {
   double squares = 0;
   for (const std::uint32_t row : touched_.rows()) squares += distance(map_.row(row));
@@ -147,12 +147,12 @@ double PeerReplica::distance() const {
 }
 
 double PeerReplica::distance(const ModelUpdateLayout::Stretch& stretch) const {
-  constexpr std::size_t kStretch = 1024;  // whose sum a float holds well enough
+  constexpr std::size_t kBlock = 1024;  // short enough for a sum in single precision
   double squares = 0;
   const std::size_t end = stretch.at + stretch.floats;
-  for (std::size_t at = stretch.at; at < end; at += kStretch) {
+  for (std::size_t at = stretch.at; at < end; at += kBlock) {
     float sum = 0;
-    for (std::size_t j = at; j < std::min(at + kStretch, end); ++j) {
+    for (std::size_t j = at; j < std::min(at + kBlock, end); ++j) {
       const float d = own_[j] - reference_[j];
       sum += d * d;
     }
@@ -183,7 +183,7 @@ ModelUpdate PeerReplica::places_to_send() const {
   return update;
 }
 
-/// Those that have changed most since they last travelled; the others stay changed, and owed.
+/// Selects the numbers that have changed most since they were last sent. The others are sent later.
 void PeerReplica::pick(ModelUpdate& update) const {
   std::vector<float> changes;
   map_.for_places(update, [&](std::size_t at, std::size_t n) {
@@ -197,7 +197,7 @@ void PeerReplica::pick(ModelUpdate& update) const {
   }
 }
 
-/// The numbers that these places have here.
+/// Fills the update with this model's numbers at these places.
 void PeerReplica::pack(const ModelUpdate& at, ModelUpdate& update) const {
   if (at.some) {
     update.values.reserve(at.picked.size());
@@ -217,8 +217,8 @@ void PeerReplica::round(ModelUpdate& update) {
   compress(options_.compression, update.values, owed_);
 }
 
-/// x += share (to - from) where the offer's numbers are. Of the two sides of an exchange both have
-/// the same two numbers, in turn: the moves are opposite to the bit.
+/// x += share (to - from) at the places of the offer. Both peers of an exchange use the same two
+/// numbers, in opposite order: their moves are opposite to the bit.
 void PeerReplica::move(const ModelUpdate& offer, const std::vector<float>& to,
                        const std::vector<float>& from, float share) {
   map_.for_numbers(offer, [&](auto at, auto i) { own_[at] += share * (to[i] - from[i]); });
@@ -229,7 +229,7 @@ void PeerReplica::set_reference(std::size_t at, float value) {
   length_ += static_cast<double>(value) * value - static_cast<double>(was) * was;
 }
 
-/// The offer's numbers are what changes are measured from now.
+/// Changes are measured from the current numbers at the places of the offer from now on.
 void PeerReplica::follow(const ModelUpdate& offer) {
   change_ = behind_ = 0;
   if (tracks()) {

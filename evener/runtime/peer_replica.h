@@ -1,9 +1,10 @@
-// A gossiping node's model: what it trains on, what it sends to a peer, and what it takes of a
-// peer's (policy/gossip_node.h has the arithmetic). Nodes of one process and of many use the same.
+// The model of a gossip peer: it trains, makes the updates that the peer sends, and applies those
+// that it receives (policy/gossip_node.h has the arithmetic). Peers in one process (peer_models.cc)
+// and in many (cluster/gossip) use the same class.
 //
-// With fewer bits or numbers on the way the sum of all models is kept as well: both sides of an
-// exchange move by the numbers that travelled, so that what rounding took off, and what was not
-// picked, stays in the model of who sent it.
+// Compression keeps the sum of all models too: both peers of an exchange move by the numbers that
+// were sent, so that the rounding error, and the numbers that were not selected, stay in the
+// sender's model.
 #pragma once
 
 #include <cstdint>
@@ -23,56 +24,56 @@
 namespace evener {
 
 struct PeerOptions {
-  bool measures = false;  // how far the model has changed: for who exchanges by that
+  bool measures = false;  // change() is used: the policy exchanges when the model has changed
   bool push_sum = false;
-  bool changed_rows = false;  // only rows that have changed by more than eps_rows travel
+  bool changed_rows = false;  // send only rows that have changed by more than eps_rows
   double eps_rows = 0;
   Compression compression{};
 };
 PeerOptions peer_options(const StrategyChoice& strategy);
 
-/// What a peer remembers beside its model.
+/// The state of a peer besides its model, for checkpoints and for a peer that joins again.
 struct PeerReplicaState {
-  std::vector<FloatBuffer> optimizer;  // its vectors
-  FloatBuffer reference;  // the model as others know it: what has not travelled yet is owed; may be
+  std::vector<FloatBuffer> optimizer;  // state vectors
+  FloatBuffer reference;  // the model as it was last sent; the difference is still to send. May be
                           // empty
   double behind = 0;      // squared distance from it after the last exchange
   double weight = 1;      // of push-sum
 };
 
-/// All calls but train() while no step is under way. DeviceError as the device's.
+/// Call all functions while no step is under way. They throw the device's DeviceError.
 class PeerReplica {
  public:
   /// `data` outlives it.
   PeerReplica(std::unique_ptr<Replica> replica, const Network& network, const Dataset& data,
               const PeerOptions& options);
 
-  /// All rows and everything else are this model's.
+  /// The replica becomes a copy of this model, all of which counts as sent.
   void start_from(std::span<const float> model);
-  /// The loss summed over the rows.
+  /// Returns the loss summed over the rows.
   double train(const Task& task);
   /// |x - ref| / |ref| after the last step, where ref is the model after the last exchange. What
-  /// stayed behind then is not counted again.
+  /// the exchange did not send is not counted again.
   double change() const { return change_; }
 
   ModelUpdate offer();
-  /// Takes half of the offer; its own as it was. Of push-sum: takes what was given, and nothing.
+  /// Moves halfway to the offer and returns the model as it was before. With push-sum: adds the
+  /// offer and returns nothing.
   ModelUpdate answer(const ModelUpdate& offer);
   void complete_exchange(const ModelUpdate& offered, const ModelUpdate& reply);
 
-  /// How far both models were apart in the last answer() or complete_exchange()
-  /// (replica_distance.h), by the numbers that travelled; nothing where it has not seen the
-  /// other's.
+  /// The pair_distance (replica_distance.h) of both models in the last answer() or
+  /// complete_exchange(), over the numbers that were sent; nothing where the peer's were not sent.
   std::optional<double> apart() const { return apart_; }
 
-  /// All of it.
+  /// The whole model.
   ModelUpdate whole();
 
   PeerReplicaState memory();
-  /// After start_from. Of a memory without a reference all that it starts from has travelled.
+  /// Call it after start_from. Without a reference, all of the model counts as sent.
   void remember(const PeerReplicaState& memory);
 
-  /// Calls read(model).
+  /// Calls read(model) with the parameters in host memory.
   template <class F>
   void look(F read) {
     with_own([&] { read(std::as_const(own_).span()); });
@@ -113,11 +114,11 @@ class PeerReplica {
   ModelUpdateLayout map_;
   const Dataset& data_;
   PeerOptions options_;
-  RowSet touched_;           // by steps since the row was exchanged
-  FloatBuffer own_;          // the parameters while they are in the host's hands
-  FloatBuffer reference_;    // where it matters
-  std::vector<float> owed_;  // what rounding took off the last update
-  double length_ = 0;        // squared, of the reference
+  RowSet touched_;           // rows with a step since they were last exchanged
+  FloatBuffer own_;          // the parameters, inside with_own()
+  FloatBuffer reference_;    // the model as it was last sent; empty where nothing needs it
+  std::vector<float> owed_;  // rounding error of the last update
+  double length_ = 0;        // squared norm of the reference
   double behind_ = 0;        // squared distance from it after the last exchange
   double change_ = 0;
   double weight_ = 1;  // of push-sum

@@ -1,4 +1,5 @@
-// What an epoch trains on, how it is cut, and where training stands in it.
+// The plan of an epoch: its rows, how they are cut into batches, and the learning rate schedule. A
+// Position says how far training is; the scheduler updates it.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +16,21 @@ namespace evener {
 
 struct EpochPlan {
   const Dataset* data = nullptr;
-  std::span<const std::uint32_t> rows;  // of the data that are trained on; empty: all
+  std::span<const std::uint32_t> rows;  // rows of the data to train on; empty: all
   Balance balance = Balance::rows;
   Schedule schedule;
   std::uint64_t seed = 1;
-  /// How far replicas are from each other where an epoch ends or pauses, before they are brought
-  /// together there.
+  /// Measure how far the replicas are from each other where an epoch ends or pauses, before the
+  /// last merge.
   bool measures_distance = false;
 
   std::size_t row_count() const { return rows.empty() ? data->rows() : rows.size(); }
 };
 
-/// Where training stands while nothing is under way. With one device this, the plan and the
-/// device's vectors determine all that follows.
+/// How far training is, while no task is under way. With one device, the position, the plan and the
+/// device's vectors determine the rest of the run.
 struct Position {
-  std::uint64_t step = 0;      // updates done
+  std::uint64_t step = 0;      // updates so far
   std::uint64_t epoch = 0;     // epochs completed
   std::uint64_t next_row = 0;  // place in the current epoch's order
   double loss_sum = 0;         // over the epoch's rows so far
@@ -38,7 +39,7 @@ struct Position {
 struct StepReport {
   int worker = 0;
   std::size_t rows = 0;
-  double loss = 0;  // the batch's mean, before the update
+  double loss = 0;  // mean over the batch, before the update
   float learning_rate = 0;
 };
 

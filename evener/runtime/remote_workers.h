@@ -1,5 +1,6 @@
-// Workers that are not this process's own devices: who they are, where their model is and what
-// runs their tasks. The engine is the same with them.
+// Workers in other processes. This interface gives the engine their traits, their model and their
+// executor; the rest of the engine is the same as for local devices. The coordinator of a cluster
+// implements it.
 #pragma once
 
 #include <memory>
@@ -15,12 +16,12 @@ class RemoteWorkers {
  public:
   virtual ~RemoteWorkers() = default;
 
-  /// One a place that a worker can have; which are taken says the executor.
+  /// The traits of each worker slot. The executor says which slots have a worker.
   virtual std::vector<WorkerTraits> slots() const = 0;
-  /// `setup` has the device that evaluates.
+  /// The only device of `setup` is for evaluation.
   virtual std::unique_ptr<Models> make_models(const ModelSetup& setup,
                                               const StrategyChoice& strategy) = 0;
-  /// For the models just made. Returns when there are enough workers to begin.
+  /// For the models that make_models() returned last. Returns when enough workers have joined.
   virtual std::unique_ptr<Executor> make_executor() = 0;
 };
 

@@ -14,13 +14,13 @@ double replica_distance(std::span<const FloatBuffer> replicas) {
     if (replica.size() > 0) present.push_back(&replica);
   }
   if (present.size() < 2) return 0;
-  // In double precision the mean of equal floats is just that float. Sums are kept by place in a
-  // stretch, so that the loops have nothing to wait for.
-  constexpr std::size_t kStretch = 1024;
-  std::array<double, kStretch> mean, squares{}, lengths{};
+  // In double precision the mean of equal floats is exactly that float. There is one sum per place
+  // in a block, so that the loops vectorize.
+  constexpr std::size_t kBlock = 1024;
+  std::array<double, kBlock> mean, squares{}, lengths{};
   const auto count = static_cast<double>(present.size());
-  for (std::size_t at = 0; at < present.front()->size(); at += kStretch) {
-    const std::size_t n = std::min(kStretch, present.front()->size() - at);
+  for (std::size_t at = 0; at < present.front()->size(); at += kBlock) {
+    const std::size_t n = std::min(kBlock, present.front()->size() - at);
     std::fill_n(mean.begin(), n, 0.0);
     for (const auto* replica : present) {
       const float* own = replica->data() + at;
@@ -51,8 +51,8 @@ double pair_distance(std::span<const float> a, std::span<const float> b) {
   return std::sqrt(apart / std::max(length, 1e-30));
 }
 
-// Two of n that are drawn at random are on average 2n / (n - 1) times as far apart, in squares, as
-// one is from the mean of all.
+// The mean square distance of two of n replicas is 2n / (n - 1) times the mean square distance of
+// one from the mean of all.
 double distance_by_pairs(double mean_square, std::size_t replicas) {
   const auto n = static_cast<double>(std::max<std::size_t>(replicas, 2));
   return std::sqrt(mean_square * (n - 1) / (2 * n));

@@ -1,4 +1,5 @@
-// A replica for each worker beside the global model: w of Adaptive SGD, z of elastic and sma.
+// One replica per worker, and the global model: w of Adaptive SGD, z of elastic and sma. Merges
+// look only at rows that some replica has changed.
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -8,25 +9,25 @@
 
 #include "evener/device/cpu/kernels.h"
 #include "evener/runtime/merge_walk.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/replica_distance.h"
 
 namespace evener {
 
 namespace {
 
-constexpr std::size_t kMostStretch = 4096;
+constexpr std::size_t kMostBlock = 4096;
 
 struct ReplicaWorker {
   std::unique_ptr<Replica> replica;
   RowSet changed;  // since the last merge
   bool present = true;
-  FloatBuffer mirror{};  // of a replica with memory of its own, what merges work on
-  bool current = false;  // the mirror is what the replica holds
-  double weight = 0;     // in the last merge: whose optimizer state is kept
+  FloatBuffer mirror{};  // host copy for merges, where the device has its own memory
+  bool current = false;  // the mirror equals the replica
+  double weight = 0;     // in the last merge: the largest decides whose optimizer state is kept
 };
 
-class ReplicaModels final : public Models {
+class ReplicaModels final : public ReplicaSharing {
  public:
   explicit ReplicaModels(const ModelSetup& setup)
       : data_(setup.data),
@@ -53,7 +54,7 @@ class ReplicaModels final : public Models {
     }
     return sum;
   }
-  bool looks_ahead(int worker) const override {
+  bool prefetches(int worker) const override {
     return workers_[static_cast<std::size_t>(worker)].replica->remote();
   }
 
@@ -65,9 +66,9 @@ class ReplicaModels final : public Models {
     const std::vector<double> weights = shares_of_present(decision.weights, views);
     note_weights(weights);
     const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-    // Rows that no replica changed are the same in all, and stay so if the weights add up to one.
-    // Momentum goes on in rows that were changed at any time, and once the weights did not add up
-    // to one in all.
+    // Rows that no replica changed are equal in all replicas, and a merge keeps them if the weights
+    // add up to one. With momentum, every row that was ever changed keeps moving; after weights
+    // that did not add up to one, every row does.
     RowSet now(sparse_ ? layout_.layers.front().weight.rows : 0);
     for (auto& worker : workers_) {
       if (worker.present) now.add(worker.changed);
@@ -78,7 +79,7 @@ class ReplicaModels final : public Models {
     everywhere_ = momentum && everything;
     const float gamma = static_cast<float>(decision.momentum);
     walk_.walk(everything ? nullptr : &rows, [&](std::size_t at, std::size_t n) {
-      std::array<float, kMostStretch> sum;
+      std::array<float, kMostBlock> sum;
       std::fill_n(sum.begin(), n, 0.0F);
       for (std::size_t i = 0; i < views.size(); ++i) {
         const auto weight = static_cast<float>(weights[i]);
@@ -100,8 +101,8 @@ class ReplicaModels final : public Models {
     for (auto& worker : workers_) worker.changed.clear();
   }
 
-  /// Where all replicas share a device's memory they need not come to the host: only the result
-  /// does. False, and nothing has happened, where they do not.
+  /// Merges on the device where all replicas are in the memory of one device: only the result goes
+  /// to the host. Returns false, and changes nothing, where they are not.
   bool merge_on_device(const Merge& decision) {
     std::vector<Replica*> replicas;
     std::vector<float> weights;
@@ -119,7 +120,7 @@ class ReplicaModels final : public Models {
     try {
       if (!owner.replica->sum_blocks(blocks, replicas, weights, global_.span())) return false;
     } catch (const DeviceError& error) {
-      // Whose fault it was shows when the host asks each of them for its model.
+      // The host reads each replica next, which shows the device that failed.
       merges_on_device_ = false;
       note(fmt::format(
           "the devices cannot merge among themselves ({}): the host merges from here on",
@@ -174,8 +175,8 @@ class ReplicaModels final : public Models {
     auto views = take_all();
     for (std::size_t i = 0; i < views.size(); ++i) {
       double squares = 0;
-      for (std::size_t at = 0; at < views[i].size(); at += kMostStretch) {
-        const std::size_t n = std::min(kMostStretch, views[i].size() - at);
+      for (std::size_t at = 0; at < views[i].size(); at += kMostBlock) {
+        const std::size_t n = std::min(kMostBlock, views[i].size() - at);
         squares += cpu::kernels().square_norm(views[i].data() + at, n);
       }
       norms[i] = std::sqrt(squares) / static_cast<double>(layout_.parameters());
@@ -184,7 +185,7 @@ class ReplicaModels final : public Models {
     return norms;
   }
 
-  std::optional<double> distance() override {
+  double distance() override {
     auto views = take_all();
     const double distance = replica_distance(views);
     give_back(views);
@@ -269,15 +270,15 @@ class ReplicaModels final : public Models {
   static std::size_t feature_rows(const Network& network) {
     return network.sparse_input() ? network.features : 0;
   }
-  /// The first that is present.
+  /// The first worker that is present.
   ReplicaWorker& first() {
     for (auto& worker : workers_) {
       if (worker.present) return worker;
     }
     throw DeviceError("every device has failed");
   }
-  /// Of those present, the first with the largest part in the last merge: one that was demoted has
-  /// an optimizer state from long ago.
+  /// The present worker with the largest weight in the last merge. A worker that was demoted has an
+  /// old optimizer state.
   ReplicaWorker& leading() {
     ReplicaWorker* leader = &first();
     for (auto& worker : workers_) {
@@ -294,20 +295,20 @@ class ReplicaModels final : public Models {
     std::copy_n(global_.data(), layout_.size, previous_.data());
   }
   void leave(std::size_t worker) { workers_[worker].present = false; }
-  /// For what changes only the replica: a device that fails takes nothing with it.
+  /// For work that changes only the replica: if the device fails, nothing is lost.
   template <class F>
   void on_device(ReplicaWorker& worker, F work) {
     const auto index = static_cast<std::size_t>(&worker - workers_.data());
     if (!attempt(index, true, work)) leave(index);
   }
-  /// Only what the replica's steps have changed travels.
+  /// Copies only the rows that the replica's steps have changed.
   void refresh(ReplicaWorker& worker) {
     if (worker.current) return;
     worker.replica->store_blocks(0, blocks_of(network_, layout_, worker.changed.rows()),
                                  worker.mirror.span());
     worker.current = true;
   }
-  /// Parameters of those present, in host memory; empty for the others.
+  /// The parameters of the workers that are present, in host memory; empty for the others.
   std::vector<FloatBuffer> take_all() {
     std::vector<FloatBuffer> views(workers_.size());
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -324,7 +325,7 @@ class ReplicaModels final : public Models {
     }
     return views;
   }
-  /// What merges changed: these rows and the dense layers (null: everything).
+  /// Gives back what a merge changed: these rows and the dense layers (null: everything).
   void give_all(std::vector<FloatBuffer> views, const std::vector<std::uint32_t>* rows) {
     for (std::size_t i = 0; i < views.size(); ++i) {
       ReplicaWorker& worker = workers_[i];
@@ -342,7 +343,7 @@ class ReplicaModels final : public Models {
       });
     }
   }
-  /// Where nothing was changed.
+  /// Gives back parameters that were only read.
   void give_back(std::vector<FloatBuffer>& views) {
     for (std::size_t i = 0; i < views.size(); ++i) {
       if (views[i].size() == 0 || workers_[i].replica->remote()) continue;
@@ -355,18 +356,18 @@ class ReplicaModels final : public Models {
   bool sparse_;
   FloatBuffer global_, previous_;
   MergeWalk walk_;
-  RowSet ever_;              // changed by some replica at any time
-  bool everywhere_ = false;  // momentum is in every row
+  RowSet ever_;              // rows that some replica has changed at any time
+  bool everywhere_ = false;  // every row has momentum
   std::vector<ReplicaWorker> workers_;
-  FloatBuffer own_;  // the first replica's parameters while it predicts with the global model
+  FloatBuffer own_;  // parameters of the replica that evaluates, until resume()
   ReplicaWorker* evaluating_ = nullptr;
   bool merges_on_device_ = true;  // until that fails
-  bool stale_ = true;             // replicas have yet to be loaded with the global model
+  bool stale_ = true;             // resume() must load the global model into the replicas
 };
 
 }  // namespace
 
-std::unique_ptr<Models> make_replica_models(const ModelSetup& setup) {
+std::unique_ptr<ReplicaSharing> make_replica_models(const ModelSetup& setup) {
   return std::make_unique<ReplicaModels>(setup);
 }
 

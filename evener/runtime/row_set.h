@@ -1,4 +1,5 @@
-// Rows of the sparse input layer that have changed: what a merge has to look at.
+// A set of rows of the sparse input layer: those that have changed, so that merges and messages can
+// skip the others.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ class RowSet {
   void add(const RowSet& other) {
     for (const std::uint32_t row : other.rows_) add(row);
   }
-  /// The features that occur in these rows of the data.
+  /// Adds the features that occur in these rows of the data.
   void add_features(const Dataset& data, std::span<const std::uint32_t> rows) {
     for (const std::uint32_t row : rows) {
       for (const std::uint32_t feature : data.features.row(row).indices) add(feature);
@@ -34,7 +35,7 @@ class RowSet {
 
  private:
   std::vector<char> in_;
-  std::vector<std::uint32_t> rows_;  // in the order they came
+  std::vector<std::uint32_t> rows_;  // in the order they were added
 };
 
 }  // namespace evener

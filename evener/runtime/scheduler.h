@@ -1,15 +1,30 @@
-// Carries out a policy: tells it events, turns its decisions into tasks and merges, and keeps the
-// ledger of an epoch's rows. Knows neither threads nor clocks: a Executor runs the tasks.
+// The scheduler carries out a policy. It tells the policy events, turns the policy's decisions into
+// tasks, merges and messages, and keeps the ledger of the epoch's rows. It has no thread and no
+// clock of its own: an executor runs the tasks, and Models holds the parameters.
+//
+// A run of two devices, step by step: run_epoch() tells EpochBegan; the policy answers an Assign
+// for each worker; the executor runs the two tasks; each Arrival becomes a Finished event, which
+// the policy answers with the next Assign, or with a Merge when it is time for one. When no rows
+// are left and no task is under way, EpochEnded lets the policy merge what is not merged yet. The
+// timeline records each task and merge.
+//
+//   scheduler.cc          the epoch loop, events and decisions, merges
+//   scheduler_tasks.cc    assignments, tasks that end, pushes
+//   scheduler_workers.cc  workers that join, leave and fail
+//   scheduler_gossip.cc   messages between peers
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <queue>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "evener/policy/policy.h"
+#include "evener/runtime/epoch_ledger.h"
 #include "evener/runtime/executor.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/plan.h"
 #include "evener/runtime/timeline.h"
 
@@ -17,94 +32,123 @@ namespace evener {
 
 class Scheduler {
  public:
-  /// All are kept by reference; `workers` are the executor's, by index.
+  /// Keeps references to all but `workers`, which are the executor's, by index.
   Scheduler(const EpochPlan& plan, Policy& policy, Models& models, Executor& executor,
             std::vector<WorkerTraits> workers, Timeline& timeline);
 
-  /// Steps through the rest of the current epoch; true when its last row is done (position.next_row
-  /// is then the row count, position.epoch unchanged). `after_step` returns false to pause: what is
-  /// under way is finished and brought into the global model, and a later call goes on from there.
+  /// Trains the rest of the current epoch. Returns true when its last row is trained;
+  /// position.next_row is then the row count and position.epoch is unchanged. `after_step` returns
+  /// false to pause: the tasks under way end, the global model gets their results, and a later call
+  /// continues from there.
   bool run_epoch(Position& position, const std::function<bool(const StepReport&)>& after_step);
 
-  /// Between the replicas when the last run_epoch ended, before they were brought together; nothing
-  /// where there are none or the plan does not ask.
+  /// How far the replicas were from each other when the last run_epoch ended, before they were
+  /// merged; nothing where there are no replicas or the plan does not ask for it.
   std::optional<double> distance() const { return distance_; }
-  /// The time that it took to find that out, since the start.
+  /// The time that these measurements took, since the start.
   Seconds measuring() const { return measuring_; }
 
-  /// A worker that failed while nothing was under way and all it did is in the global model.
+  /// Drops a worker that failed while no task was under way. The global model contains all that it
+  /// trained.
   void lose(int worker, const std::string& why);
 
-  /// Steps that each worker was assigned so far; and of an earlier session, before the first epoch.
+  /// Steps assigned to each worker so far. A resumed run sets them before its first epoch.
   std::vector<std::uint64_t> steps() const;
   void set_steps(std::span<const std::uint64_t> steps);
 
-  /// Reasons of workers that were dropped so far, to be told to people; cleared by this.
+  // Messages for the user since the last call; each call clears them.
+  /// Dropped workers, each with the reason.
   std::vector<std::string> take_dropped_workers();
-  /// What the policy has to say to people so far; cleared by this.
+  /// Notes of the policy and of the models.
   std::vector<std::string> take_notes();
-  /// Of devices whose memory is too small for the batches they were to get: how large these are
-  /// and would have been, once a device; cleared by this.
+  /// Workers whose memory is too small for the batches that the policy wanted, once per worker.
   std::vector<std::string> take_cuts();
 
  private:
-  struct WorkerLedger {
-    std::uint64_t steps = 0;      // assigned to the worker
-    std::vector<Slice> unmerged;  // trained by it and not in the global model yet
-    double unmerged_loss = 0;
+  struct WorkerStatus {
+    std::uint64_t steps = 0;  // assigned so far
     bool lost = false;
-    bool cut = false;  // it was said that its memory is too small for its batches
+    bool cut_reported = false;  // the user was told that its memory is too small
+  };
+  /// A task whose worker prefetches: it starts when its next batch is known.
+  struct PrefetchingTask {
+    Assign decision;
+    Task task;
   };
 
+  // Events and decisions.
   void tell(const Event& event);
   void act(const Decision& decision);
+  void merge(const Merge& decision);
+  void elastic_average(const ElasticAverage& decision);
+  void apply(const Apply& decision);
+  void measure_norms();
+  /// Runs a merge over all workers and tells Merged.
+  template <class F>
+  void merge_all(F merge);
+  /// Whether the next merge is the last one of this call of run_epoch.
+  bool is_last_merge() const { return pausing_ || ledger_.exhausted(); }
+  /// A worker whose device fails meanwhile is left out, here and in the merge that follows.
+  template <class Kind>
+  void measure_distance(Kind& models) {
+    if (!plan_.measures_distance) return;
+    const Seconds begin = executor_.now();
+    distance_ = models.distance();
+    measuring_ += executor_.now() - begin;
+  }
+
+  // Tasks.
   void assign(const Assign& decision);
-  void note_cut(const Assign& decision);
-  void start_foreseen();
-  void apply_pushes(const ApplyPushes& decision);
-  void reject(int worker);
-  bool write(const Decision& decision);
-  void send(GossipMessage::Kind kind, int from, int to, std::uint64_t sequence, std::size_t bytes);
-  void close_ledger(int worker);
-  void average();
-  void measure_distance();
-  void join(int worker);
-  /// Who came and went.
-  void hear();
-  bool waits_for_workers() const;
-  void reject_push(const Arrival& arrival);
-  void complete_task(Arrival arrival);
-  void drop(int worker, const std::string& why, std::span<const Part> parts);
-  /// After something was done to the models: those whose device failed meanwhile.
-  void drop_failures();
+  void check_work(const Assign& decision) const;
+  void report_cut(const Assign& decision);
   std::optional<Slice> cut(const Assign& decision);
   Step next_step(const Assign& decision);
+  void start_prefetching_tasks();
+  void handle(Arrival arrival);
+  void complete_task(const Arrival& arrival);
+  void refuse_invalid_push(const Arrival& arrival);
+  void apply_pushes(const ApplyPushes& decision);
+  void reject_push(int worker);
+
+  // Workers.
+  WorkerStatus& status(int worker) { return statuses_[static_cast<std::size_t>(worker)]; }
+  void join(int worker);
+  void update_membership();
+  bool waits_for_workers() const;
+  void drop(int worker, const std::string& why, std::span<const Part> parts);
+  /// Call after each use of the models: drops the workers whose device failed in it.
+  void drop_failures();
+
+  // Gossip messages.
+  void offer(const Offer& decision);
+  void answer(const Answer& decision);
+  void decline(const Decline& decision);
+  void complete_exchange(const CompleteExchange& decision);
+  void average();
+  void send(const GossipMessage& message, std::size_t bytes);
+  void deliver(const GossipMessage& message);
 
   const EpochPlan& plan_;
   Policy& policy_;
   Models& models_;
+  const PeerSharing* peers_;  // the models, where they are of this kind
   Executor& executor_;
   std::vector<WorkerTraits> workers_;
   Timeline& timeline_;
 
-  std::optional<EpochRows> rows_;
-  Position* position_ = nullptr;
+  EpochLedger ledger_;
   std::function<bool(const StepReport&)> after_step_;
-  std::queue<Event> events_;  // that decisions gave rise to
+  std::queue<Event> events_;  // that the policy has not been told yet
   bool telling_ = false;
-  struct Foreseen {
-    Assign decision;
-    Task task;
-  };
-  std::vector<Foreseen> foreseen_;  // about to start, and to be told what comes after
+  std::vector<PrefetchingTask> prefetching_;
   bool pausing_ = false;
-  std::size_t under_way_ = 0;
-  int present_;
-  std::vector<WorkerLedger> ledgers_;
+  std::size_t under_way_ = 0;  // tasks and messages
+  int present_ = 0;            // workers
+  std::vector<WorkerStatus> statuses_;
   std::uint64_t steps_assigned_ = 0;
-  Step gradient_step_{0, 0};   // of the round of gradients under way
-  std::uint64_t version_ = 0;  // updates of the shared model, by all
-  int invalid_in_a_row_ = 0;
+  Step gradient_step_{0, 0};   // of the current round of gradients
+  std::uint64_t version_ = 0;  // updates of the shared model, by all workers
+  int invalid_in_a_row_ = 0;   // pushes
   std::optional<double> distance_;
   Seconds measuring_ = 0;
   std::vector<std::string> dropped_workers_, notes_, cuts_;

@@ -1,62 +1,55 @@
-// The scheduler between gossiping nodes: carries their messages, and keeps the ledger of what is in
-// another's model.
+// The scheduler between gossip peers: it sends their messages, and marks as merged what another
+// peer's model contains, because that is not lost with the worker.
 #include "evener/runtime/scheduler.h"
 
 namespace evener {
 
-/// Between gossiping nodes. False: the decision is another one.
-bool Scheduler::write(const Decision& decision) {
-  using Kind = GossipMessage::Kind;
-  const bool known = std::visit(Cases{[&](const Offer& d) {
-                                        const std::size_t bytes = models_.offer(d);
-                                        timeline_.add_letter(d.worker, bytes, false);
-                                        send(Kind::offer, d.worker, d.to, d.sequence, bytes);
-                                        return true;
-                                      },
-                                      [&](const Answer& d) {
-                                        const std::size_t bytes = models_.answer(d);
-                                        timeline_.add_answer(d.worker, bytes);
-                                        close_ledger(d.worker);
-                                        send(Kind::reply, d.worker, d.to, d.sequence, bytes);
-                                        return true;
-                                      },
-                                      [&](const Decline& d) {
-                                        timeline_.add_reject(d.to);
-                                        send(Kind::decline, d.worker, d.to, d.sequence, 0);
-                                        return true;
-                                      },
-                                      [&](const CompleteExchange& d) {
-                                        models_.complete_exchange(d);
-                                        timeline_.add_letter(d.worker, 0, true);
-                                        close_ledger(d.worker);
-                                        return true;
-                                      },
-                                      [](const auto&) { return false; }},
-                                decision);
-  if (known) drop_failures();
-  return known;
-}
-
-void Scheduler::send(GossipMessage::Kind kind, int from, int to, std::uint64_t sequence,
-                     std::size_t bytes) {
-  ++under_way_;
-  executor_.send({kind, from, to, sequence}, bytes);
-}
-
-/// What the worker has trained is in another's model too, and is not lost with it.
-void Scheduler::close_ledger(int worker) {
-  WorkerLedger& ledger = ledgers_[static_cast<std::size_t>(worker)];
-  ledger.unmerged.clear();
-  ledger.unmerged_loss = 0;
-}
-
-/// Takes no time: it is there to be looked at, and the nodes' models stay as they are.
-void Scheduler::average() {
-  measure_distance();
-  models_.average();
+void Scheduler::offer(const Offer& decision) {
+  const std::size_t bytes = model_as<PeerSharing>(models_, "Offer").offer(decision);
+  timeline_.add_message(decision.worker, bytes);
+  send({GossipMessage::Kind::offer, decision.worker, decision.to, decision.sequence}, bytes);
   drop_failures();
-  for (int i = 0; i < static_cast<int>(ledgers_.size()); ++i) close_ledger(i);
+}
+
+void Scheduler::answer(const Answer& decision) {
+  const std::size_t bytes = model_as<PeerSharing>(models_, "Answer").answer(decision);
+  timeline_.add_answer(decision.worker, bytes);
+  ledger_.mark_merged(decision.worker);
+  send({GossipMessage::Kind::reply, decision.worker, decision.to, decision.sequence}, bytes);
+  drop_failures();
+}
+
+void Scheduler::decline(const Decline& decision) {
+  model_as<PeerSharing>(models_, "Decline");
+  timeline_.add_reject(decision.to);
+  send({GossipMessage::Kind::decline, decision.worker, decision.to, decision.sequence}, 0);
+}
+
+void Scheduler::complete_exchange(const CompleteExchange& decision) {
+  model_as<PeerSharing>(models_, "CompleteExchange").complete_exchange(decision);
+  timeline_.add_completed_exchange(decision.worker);
+  ledger_.mark_merged(decision.worker);
+  drop_failures();
+}
+
+/// Takes no time: the mean is only evaluated and saved, and the peers' models stay as they are.
+void Scheduler::average() {
+  auto& peers = model_as<PeerSharing>(models_, "Average");
+  measure_distance(peers);
+  peers.average();
+  drop_failures();
+  ledger_.mark_all_merged();
   tell(Merged{executor_.now()});
+}
+
+void Scheduler::send(const GossipMessage& message, std::size_t bytes) {
+  ++under_way_;
+  executor_.send(message, bytes);
+}
+
+void Scheduler::deliver(const GossipMessage& message) {
+  if (status(message.to).lost) return;
+  tell(Delivered{message, executor_.now()});
 }
 
 }  // namespace evener

@@ -1,8 +1,9 @@
-// A parameter server and its nodes in one process: both halves, with a copy between them.
+// A parameter server and its workers in one process: parameter_store.h is the server,
+// node_replica.h a worker, and a pull or push is a copy between them.
 #include <algorithm>
 #include <utility>
 
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/node_replica.h"
 #include "evener/runtime/parameter_store.h"
 
@@ -16,7 +17,7 @@ struct ServedWorker {
   std::size_t pulled_rows = 0;
 };
 
-class ServerModel final : public Models {
+class ServerModel final : public PushSharing {
  public:
   ServerModel(const ModelSetup& setup, const Compression& compression)
       : compression_(compression),
@@ -46,7 +47,7 @@ class ServerModel final : public Models {
     });
   }
   double compute(const Task& task) override { return at(task.worker).node.train(task); }
-  bool looks_ahead(int worker) const override {
+  bool prefetches(int worker) const override {
     return workers_[static_cast<std::size_t>(worker)].node.remote();
   }
   /// The push.
@@ -79,7 +80,7 @@ class ServerModel final : public Models {
     throw DeviceError("every device has failed");
   }
 
-  /// Optimizer state is the workers' own: this is that of the first.
+  /// Each worker has its own optimizer state: this is the state of the first worker.
   FloatBuffer take(int vector) override {
     if (vector == 0) return std::move(store_.model());
     FloatBuffer values(size_);
@@ -125,7 +126,7 @@ class ServerModel final : public Models {
 
  private:
   ServedWorker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
-  /// False: the worker is gone, or its device just failed.
+  /// Returns false if the worker is gone or its device fails.
   template <class F>
   bool with(int index, F work) {
     ServedWorker& worker = at(index);
@@ -134,7 +135,7 @@ class ServerModel final : public Models {
     return worker.present;
   }
 
-  /// The first that is there.
+  /// With the first worker that is present.
   template <class F>
   void with_first(F work) {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -151,7 +152,8 @@ class ServerModel final : public Models {
 
 }  // namespace
 
-std::unique_ptr<Models> make_server_model(const ModelSetup& setup, const Compression& compression) {
+std::unique_ptr<PushSharing> make_server_model(const ModelSetup& setup,
+                                               const Compression& compression) {
   return std::make_unique<ServerModel>(setup, compression);
 }
 

@@ -1,24 +1,24 @@
-// The Hogbatch family's model: in host memory, changed in place by CPU workers without locks,
-// copied in and written back by the others.
+// The shared model of the Hogbatch family, in host memory. CPU workers change it in place without
+// locks; other devices copy it in, train on the copy and write the result back.
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "evener/core/team.h"
 #include "evener/device/cpu/kernels.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 
 namespace evener {
 
 namespace {
 
 struct SharedWorker {
-  std::vector<std::unique_ptr<Replica>> in_place;  // one a thread; empty: works on a copy
+  std::vector<std::unique_ptr<Replica>> in_place;  // one per thread; empty: it trains on a copy
   std::unique_ptr<Team> team;
   std::unique_ptr<Replica> copy;
   bool present = true;
-  FloatBuffer loaded, stepped;      // the copy before its step and after it
-  std::vector<std::uint32_t> rows;  // of the input layer that the step at hand reads and writes
+  FloatBuffer loaded, stepped;      // the copy before and after its step
+  std::vector<std::uint32_t> rows;  // of the input layer that the current step reads and writes
 };
 
 class SharedModel final : public Models {
@@ -49,8 +49,14 @@ class SharedModel final : public Models {
     choose_evaluator();
   }
 
-  /// A step reads only the input rows of its batch, so no others travel. What overwrites the shared
-  /// model must hold all of it.
+  const char* kind() const override { return "shared"; }
+  bool can_run(int worker, Work work) const override {
+    const SharedWorker& own = workers_[static_cast<std::size_t>(worker)];
+    return work == (own.in_place.empty() ? Work::copied : Work::in_place);
+  }
+
+  /// A step reads only the input rows of its batch, so only those are copied. A copy that
+  /// overwrites the shared model must have all rows.
   void begin(const Task& task) override {
     SharedWorker& worker = worker_of(task);
     if (task.work != Work::copied) return;
@@ -77,7 +83,7 @@ class SharedModel final : public Models {
     });
     return std::accumulate(sums.begin(), sums.end(), 0.0);
   }
-  bool looks_ahead(int worker) const override {
+  bool prefetches(int worker) const override {
     const auto& copy = workers_[static_cast<std::size_t>(worker)].copy;
     return copy && copy->remote();
   }
@@ -89,7 +95,7 @@ class SharedModel final : public Models {
     worker.copy->store_blocks(0, blocks, worker.stepped.span());
     for_blocks(blocks, size_, [&](std::size_t at, std::size_t n) {
       float* shared = shared_[0].data() + at;
-      // With nobody else the two are the same, but for rounding.
+      // With one worker both give the same result, except for rounding.
       if (overwrites_ || workers_.size() == 1) {
         cpu::kernels().copy(worker.stepped.data() + at, shared, n);
       } else {
@@ -131,7 +137,7 @@ class SharedModel final : public Models {
     return workers_[static_cast<std::size_t>(task.worker)];
   }
 
-  /// One that works in host memory, which can be handed the model as it is; else any.
+  /// Prefers a worker in host memory, which can use the model without a copy.
   void choose_evaluator() {
     for (const bool in_place : {true, false}) {
       for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -168,7 +174,7 @@ class SharedModel final : public Models {
   std::vector<FloatBuffer> shared_;  // parameters, then optimizer state
   std::vector<SharedWorker> workers_;
   std::unique_ptr<Replica> evaluator_;
-  std::size_t evaluating_ = 0;  // whose it is
+  std::size_t evaluating_ = 0;  // the worker that evaluator_ belongs to
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
+// The model of one worker: its replica is the global model, and nothing is stored twice.
 #include <utility>
 
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 
 namespace evener {
 
 namespace {
 
-/// One worker, whose replica is the model: nothing is kept twice.
 class SingleModel final : public Models {
  public:
   explicit SingleModel(const ModelSetup& setup)
@@ -14,6 +14,8 @@ class SingleModel final : public Models {
         replica_(setup.devices.front()->make_replica(setup.network, setup.training)),
         bytes_(layout_of(setup.network).size * sizeof(float)) {}
 
+  const char* kind() const override { return "single"; }
+  bool can_run(int /*worker*/, Work work) const override { return work == Work::local; }
   double compute(const Task& task) override { return step_through(*replica_, data_, task); }
   Evaluator evaluator() override { return {replica_.get(), 0}; }
   FloatBuffer take(int vector) override { return replica_->take(vector); }

@@ -1,4 +1,5 @@
-// What a worker is asked to do, and what it answers.
+// A task: the batch or batches that the scheduler gives to one worker. An executor runs it and
+// returns it in an Arrival, with its loss and with where its time went.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,14 @@
 
 namespace evener {
 
+/// What a kind of work means to the scheduler and the timeline.
+struct WorkTraits {
+  const char* name = "";     // in traces and messages
+  bool shared = false;       // it starts from a model that other workers update meanwhile
+  bool merged_late = false;  // the global model gets it later, by a decision of the policy
+};
+WorkTraits traits_of(Work work);
+
 /// One step.
 struct Part {
   Slice slice;
@@ -23,9 +32,9 @@ struct Part {
 struct Task {
   int worker = 0;
   Work work = Work::local;
-  std::vector<Part> parts;    // done side by side; of a push, one after the other
-  std::optional<Part> next;   // what the worker will most likely be asked after these
-  std::uint64_t version = 0;  // of the shared model when it was assigned
+  std::vector<Part> parts;    // run side by side; those of a push run one after the other
+  std::optional<Part> next;   // the step that the worker will most likely get after these
+  std::uint64_t version = 0;  // of the shared model when the task was assigned
   Seconds assigned = 0;
 
   std::size_t rows() const {
@@ -42,19 +51,20 @@ struct Task {
 
 /// Where a task's time went.
 struct Spent {
-  Seconds begin = 0;  // of the work, on the runtime's clock
+  Seconds begin = 0;  // when the work began, on the executor's clock
   Seconds compute = 0, transfer = 0;
   Seconds end = 0;
-  std::size_t bytes = 0;  // that a pull and a push moved
+  std::size_t bytes = 0;  // that the pull and the push moved
 };
 
+/// What an executor returns: a task that has ended, or a gossip message that has arrived.
 struct Arrival {
   Task task;
   double loss_sum = 0;  // over the task's rows
   Spent spent;
   std::string failure;                     // not empty: the worker is lost, and why
-  std::string invalid;                     // not empty: what it pushed cannot be used, and why
-  std::optional<GossipMessage> message{};  // it is no task that has ended, but this that has come
+  std::string invalid;                     // not empty: the push cannot be used, and why
+  std::optional<GossipMessage> message{};  // set: this message has arrived, and no task has ended
 };
 
 }  // namespace evener

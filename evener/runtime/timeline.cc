@@ -8,24 +8,8 @@ namespace evener {
 
 namespace {
 
-// A trace is for looking at: beyond this many entries only the totals go on.
+// Bounds the memory of a long run: beyond this many entries only the totals are updated.
 constexpr std::size_t kMostEntries = 100'000;
-
-const char* work_name(Work work) {
-  switch (work) {
-    case Work::local:
-      return "step";
-    case Work::in_place:
-      return "steps in place";
-    case Work::copied:
-      return "step on a copy";
-    case Work::gradient:
-      return "gradient";
-    case Work::pushed:
-      return "pull, steps, push";
-  }
-  return "?";
-}
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -39,11 +23,7 @@ std::string escaped(const std::string& text) {
 }  // namespace
 
 void Timeline::keep(const TimelineEntry& entry) {
-  if (entries_.size() < kMostEntries) {
-    entries_.push_back(entry);
-  } else {
-    truncated_ = true;
-  }
+  if (entries_.size() < kMostEntries) entries_.push_back(entry);
 }
 
 void Timeline::add_task(const Task& task, const Spent& spent, std::uint64_t staleness) {
@@ -59,7 +39,7 @@ void Timeline::add_task(const Task& task, const Spent& spent, std::uint64_t stal
   const auto bound = std::lower_bound(kStalenessBounds.begin(), kStalenessBounds.end(), staleness);
   ++totals.staleness_counts[static_cast<std::size_t>(bound - kStalenessBounds.begin())];
   const std::size_t batch = task.parts.front().slice.rows.size();
-  // The very last batch of an epoch is a remainder and tells nothing.
+  // The last batch of an epoch is a remainder and says nothing about the strategy's batch size.
   totals.last_batch = std::max(batch, totals.batch_before);
   totals.batch_before = batch;
   keep({task.worker, task.work, task.rows(), batch, task.parts.size(), staleness, spent.begin,
@@ -95,8 +75,8 @@ std::string Timeline::trace_json() const {
     } else {
       text += fmt::format(
           R"({{"ph":"X","pid":1,"tid":{},"name":"{}","ts":{:.3f},"dur":{:.3f},"args":{{"rows":{},"batch":{},"staleness":{}}}}},)",
-          e.worker + 1, work_name(e.work), e.begin * kMicro, (e.end - e.begin) * kMicro, e.rows,
-          e.batch, e.staleness);
+          e.worker + 1, traits_of(e.work).name, e.begin * kMicro, (e.end - e.begin) * kMicro,
+          e.rows, e.batch, e.staleness);
     }
     text += '\n';
   }

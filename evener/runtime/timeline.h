@@ -1,5 +1,5 @@
-// Who did what when: every task and merge of a run, for traces, utilization and batch sizes over
-// time.
+// The timeline records every task and merge of a run, with totals per worker: for traces,
+// utilization and batch sizes over time. The scheduler writes it; reports read it.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace evener {
 
 struct TimelineEntry {
-  int worker = -1;  // -1: all, a merge
+  int worker = -1;  // -1: a merge over all workers
   Work work = Work::local;
   std::size_t rows = 0;   // of the task
   std::size_t batch = 0;  // rows of one step
@@ -23,8 +23,8 @@ struct TimelineEntry {
   Seconds begin = 0, end = 0, transfer = 0;
 };
 
-/// Tasks by how many updates of others their model had missed when they ended: up to these bounds,
-/// and above the last.
+/// Bounds of a histogram of staleness: the number of updates by others between a task's start and
+/// its end. The last count is of tasks above the last bound.
 inline constexpr std::array<std::uint64_t, 7> kStalenessBounds{0, 1, 2, 4, 8, 16, 32};
 using StalenessCounts = std::array<std::uint64_t, kStalenessBounds.size() + 1>;
 
@@ -33,14 +33,14 @@ struct WorkerTotals {
   std::uint64_t tasks = 0, updates = 0, rows = 0;
   Seconds compute = 0, transfer = 0;
   std::uint64_t bytes = 0;      // of its pulls and pushes
-  std::uint64_t rejected = 0;   // pushes that were refused, offers that were declined
-  std::uint64_t exchanges = 0;  // with a gossiping peer
+  std::uint64_t rejected = 0;   // pushes that were rejected, offers that were declined
+  std::uint64_t exchanges = 0;  // with gossip peers
   double staleness_sum = 0;     // over updates
   std::uint64_t staleness_max = 0;
   StalenessCounts staleness_counts{};
   std::size_t last_batch = 0, batch_before = 0;
-  bool lost = false;  // it has failed or gone, and not come back
-  bool came = false;  // it was there at any time
+  bool lost = false;  // it failed or left, and has not joined again
+  bool came = false;  // it was present at any time
 };
 
 class Timeline {
@@ -55,27 +55,26 @@ class Timeline {
     totals.lost = lost;
     totals.came = totals.came || !lost;
   }
-  /// A message that took so many bytes along; `exchanged`: with it the worker's model has moved.
-  void add_letter(int worker, std::size_t bytes, bool exchanged) {
-    WorkerTotals& totals = totals_[static_cast<std::size_t>(worker)];
-    totals.bytes += bytes;
-    totals.exchanges += exchanged ? 1 : 0;
+  void add_message(int worker, std::size_t bytes) {
+    totals_[static_cast<std::size_t>(worker)].bytes += bytes;
   }
-  /// Of one who takes an offer: two models have met.
+  /// A worker answers an offer. This counts the exchange for the run, and for this worker.
   void add_answer(int worker, std::size_t bytes) {
-    add_letter(worker, bytes, true);
+    add_message(worker, bytes);
+    add_completed_exchange(worker);
     ++exchanges_;
   }
+  /// A worker's model has moved by an exchange.
+  void add_completed_exchange(int worker) { ++totals_[static_cast<std::size_t>(worker)].exchanges; }
   void add_reject(int worker) { ++totals_[static_cast<std::size_t>(worker)].rejected; }
 
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<WorkerTotals>& totals() const { return totals_; }
   const std::vector<TimelineEntry>& entries() const { return entries_; }
   std::uint64_t merges() const { return merges_; }
-  /// Each counted once, not for both.
+  /// Each is counted once, not once per peer.
   std::uint64_t exchanges() const { return exchanges_; }
   Seconds merge_seconds() const { return merge_seconds_; }
-  bool truncated() const { return truncated_; }
 
   /// In the trace-event format that Perfetto and chrome://tracing open.
   std::string trace_json() const;
@@ -88,7 +87,6 @@ class Timeline {
   std::vector<TimelineEntry> entries_;
   std::uint64_t merges_ = 0, exchanges_ = 0;
   Seconds merge_seconds_ = 0;
-  bool truncated_ = false;
 };
 
 }  // namespace evener

@@ -1,3 +1,5 @@
+// The virtual-time executor: an event queue by computed end times. A task's arithmetic runs when
+// its end is due, on the scheduler's thread.
 #include "evener/runtime/virtual_time.h"
 
 #include <algorithm>
@@ -11,12 +13,12 @@ namespace evener {
 
 namespace {
 
-/// The way into or out of all servers: what comes while it is taken waits.
+/// The link into or out of all servers: transfers queue for it.
 class ServerLink {
  public:
   explicit ServerLink(double bandwidth) : bandwidth_(bandwidth) {}
   bool limited() const { return bandwidth_ > 0; }
-  /// When so many bytes are through that are ready then.
+  /// When a transfer of so many bytes ends that is ready at `ready`.
   Seconds pass(Seconds ready, std::size_t bytes) {
     if (!limited()) return ready;
     free_ = std::max(free_, ready) + static_cast<double>(bytes) / bandwidth_;
@@ -39,7 +41,7 @@ class VirtualTime final : public Executor {
         in_(options.server_bandwidth * options.servers),
         now_(options.begins_at) {
     for (std::size_t i = 0; i < options.devices.size(); ++i) {
-      paces_.emplace_back(options.devices[i], options.seed, i);
+      timings_.emplace_back(options.devices[i], options.seed, i);
       if (options.devices[i].joins_at == 0) continue;
       late_.push_back(static_cast<int>(i));
       set_timer(options.devices[i].joins_at);
@@ -49,25 +51,25 @@ class VirtualTime final : public Executor {
   Seconds now() const override { return now_; }
 
   void start(Task task) override {
-    SimulatedPace& pace = paces_[static_cast<std::size_t>(task.worker)];
+    SimulatedTiming& timing = timings_[static_cast<std::size_t>(task.worker)];
     Arrival arrival;
     Spent& spent = arrival.spent;
     spent.begin = now_;
-    // Parts run side by side: the longest counts.
+    // Parts run side by side: the longest determines the time.
     std::size_t nonzeros = 0;
     for (const auto& part : task.parts) {
       const std::size_t own = nonzeros_of(part.slice);
-      spent.compute = std::max(spent.compute, pace.compute(now_, part.slice.rows.size(), own));
+      spent.compute = std::max(spent.compute, timing.compute(now_, part.slice.rows.size(), own));
       nonzeros += own;
     }
     constexpr std::size_t kNonzeroBytes = 8;
-    spent.transfer = pace.transfer(nonzeros * kNonzeroBytes);
+    spent.transfer = timing.transfer(nonzeros * kNonzeroBytes);
     models_.begin(task);
     if (task.work == Work::pushed && out_.limited())
       return start_through_servers(std::move(task), spent);
     if (task.work == Work::copied || task.work == Work::pushed) {
       const Models::Traffic traffic = models_.traffic(task);
-      spent.transfer += pace.transfer(traffic.in) + pace.transfer(traffic.out);
+      spent.transfer += timing.transfer(traffic.in) + timing.transfer(traffic.out);
       if (task.work == Work::pushed) spent.bytes = traffic.in + traffic.out;
     }
     spent.end = now_ + spent.compute + spent.transfer;
@@ -75,14 +77,14 @@ class VirtualTime final : public Executor {
     await(std::move(arrival));
   }
 
-  void set_timer(Seconds time) override { wakes_.push(time); }
+  void set_timer(Seconds time) override { timers_.push(time); }
 
-  /// One message after the other leaves a node; the slower of the two links counts.
+  /// Messages leave a node one after the other; the slower of the two links determines the time.
   void send(const GossipMessage& message, std::size_t bytes) override {
     const auto from = static_cast<std::size_t>(message.from),
                to = static_cast<std::size_t>(message.to);
-    const Seconds takes = std::max(paces_[from].transfer(bytes), paces_[to].transfer(bytes));
-    links_.resize(paces_.size());
+    const Seconds takes = std::max(timings_[from].transfer(bytes), timings_[to].transfer(bytes));
+    links_.resize(timings_.size());
     links_[from] = std::max(now_, links_[from]) + takes;
     Arrival arrival;
     arrival.message = message;
@@ -92,10 +94,10 @@ class VirtualTime final : public Executor {
   }
 
   std::optional<Arrival> next() override {
-    // What came while the server was busy waits for it.
-    if (!wakes_.empty() && wakes_.top() < pending_.begin()->first.first) {
-      now_ = std::max(now_, wakes_.top());
-      wakes_.pop();
+    // An arrival while the server was busy is handled when it is free: time does not go back.
+    if (!timers_.empty() && timers_.top() < pending_.begin()->first.first) {
+      now_ = std::max(now_, timers_.top());
+      timers_.pop();
       return std::nullopt;
     }
     auto node = pending_.extract(pending_.begin());
@@ -114,14 +116,14 @@ class VirtualTime final : public Executor {
   }
 
   bool is_there(int worker) const override {
-    return paces_[static_cast<std::size_t>(worker)].model().joins_at <= now_;
+    return timings_[static_cast<std::size_t>(worker)].model().joins_at <= now_;
   }
   std::vector<Change> take_changes() override {
     const auto still_late = std::stable_partition(late_.begin(), late_.end(),
                                                   [&](int worker) { return is_there(worker); });
     std::vector<Change> joined;
     for (auto worker = late_.begin(); worker != still_late; ++worker) {
-      const std::size_t most = paces_[static_cast<std::size_t>(*worker)].model().memory_rows;
+      const std::size_t most = timings_[static_cast<std::size_t>(*worker)].model().memory_rows;
       joined.push_back({Change::Kind::joined, *worker, "", most});
     }
     late_.erase(late_.begin(), still_late);
@@ -129,7 +131,7 @@ class VirtualTime final : public Executor {
   }
 
   std::size_t merge_bytes(int worker) const override {
-    const bool linked = paces_[static_cast<std::size_t>(worker)].model().bandwidth > 0;
+    const bool linked = timings_[static_cast<std::size_t>(worker)].model().bandwidth > 0;
     return linked ? 2 * models_.bytes() : 0;
   }
   void pass_apply_pushes(std::size_t pushes) override {
@@ -137,22 +139,25 @@ class VirtualTime final : public Executor {
     now_ += touched / merge_bandwidth_ / servers_;
   }
 
-  /// Replicas go to the host and back over their links side by side, the host reads them all.
+  /// Replicas go to the host and back over their links in parallel; the host reads all of them.
   void pass_merge() override {
     Seconds longest = 0;
-    for (const auto& pace : paces_) longest = std::max(longest, 2 * pace.transfer(models_.bytes()));
-    const auto read = static_cast<double>(models_.bytes() * (paces_.size() + 1));
+    for (const auto& timing : timings_) {
+      longest = std::max(longest, 2 * timing.transfer(models_.bytes()));
+    }
+    const auto read = static_cast<double>(models_.bytes() * (timings_.size() + 1));
     now_ += longest + read / merge_bandwidth_;
   }
 
  private:
   struct Pending {
     Arrival arrival;
-    std::size_t to_push = 0;  // bytes that wait for the servers; 0: all is done
+    std::size_t to_push = 0;  // bytes that still have to go to the servers; 0: none
   };
 
   void await(Arrival arrival, std::size_t to_push = 0) {
-    const Seconds fails_at = paces_[static_cast<std::size_t>(arrival.task.worker)].model().fails_at;
+    const Seconds fails_at =
+        timings_[static_cast<std::size_t>(arrival.task.worker)].model().fails_at;
     Spent& spent = arrival.spent;
     if (fails_at > 0 && spent.end > fails_at) {
       arrival.failure = "lost, as the cluster file says";
@@ -162,11 +167,13 @@ class VirtualTime final : public Executor {
     const std::pair key(spent.end, ++started_);
     pending_.emplace(key, Pending{std::move(arrival), to_push});
   }
-  /// The node's link and the servers' carry a pull at the same time: the slower counts.
+  /// A pull uses the node's link and the servers' link at the same time: the slower one determines
+  /// its time.
   void start_through_servers(Task task, Spent spent) {
-    const SimulatedPace& pace = paces_[static_cast<std::size_t>(task.worker)];
+    const SimulatedTiming& timing = timings_[static_cast<std::size_t>(task.worker)];
     const Models::Traffic traffic = models_.traffic(task);
-    const Seconds pulled = std::max(now_ + pace.transfer(traffic.in), out_.pass(now_, traffic.in));
+    const Seconds pulled =
+        std::max(now_ + timing.transfer(traffic.in), out_.pass(now_, traffic.in));
     spent.transfer += pulled - now_;
     spent.bytes = traffic.in + traffic.out;
     spent.end = now_ + spent.compute + spent.transfer;
@@ -177,9 +184,9 @@ class VirtualTime final : public Executor {
   }
   void push_through_servers(Pending pending) {
     Spent& spent = pending.arrival.spent;
-    const SimulatedPace& pace = paces_[static_cast<std::size_t>(pending.arrival.task.worker)];
-    const Seconds pushed =
-        std::max(spent.end + pace.transfer(pending.to_push), in_.pass(spent.end, pending.to_push));
+    const SimulatedTiming& timing = timings_[static_cast<std::size_t>(pending.arrival.task.worker)];
+    const Seconds pushed = std::max(spent.end + timing.transfer(pending.to_push),
+                                    in_.pass(spent.end, pending.to_push));
     spent.transfer += pushed - spent.end;
     spent.end = pushed;
     await(std::move(pending.arrival));
@@ -197,13 +204,13 @@ class VirtualTime final : public Executor {
   double merge_bandwidth_;
   double servers_;
   ServerLink out_, in_;
-  std::vector<SimulatedPace> paces_;
-  std::vector<Seconds> links_;  // when a node's way out is free again
+  std::vector<SimulatedTiming> timings_;
+  std::vector<Seconds> links_;  // when a node's outgoing link is free again
   Seconds now_;
-  std::vector<int> late_;  // workers that have yet to come
-  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> wakes_;
+  std::vector<int> late_;  // workers that have not joined yet
+  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> timers_;
   std::uint64_t started_ = 0;
-  /// By end; the order of starts decides between equal ends.
+  /// By end time; equal end times are in the order of their starts.
   std::map<std::pair<Seconds, std::uint64_t>, Pending> pending_;
 };
 

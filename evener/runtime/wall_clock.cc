@@ -15,10 +15,10 @@ namespace evener {
 
 namespace {
 
-/// Does a task and notes where its time went; a worker that throws has failed.
-class Workbench {
+/// Runs a task and records where its time went. A worker that throws has failed.
+class TaskRunner {
  public:
-  Workbench(Models& models, double speed) : models_(models), speed_(speed) {}
+  TaskRunner(Models& models, double speed) : models_(models), speed_(speed) {}
 
   Arrival run(Task task, const Stopwatch& clock) const {
     Arrival arrival;
@@ -44,7 +44,7 @@ class Workbench {
     const Seconds copied = clock.elapsed();
     arrival.loss_sum = models_.compute(arrival.task);
     Seconds computed = clock.elapsed();
-    if (speed_ < 1) {  // emulated slowness: the rest of the time is slept
+    if (speed_ < 1) {  // emulated: sleep for the rest of the time that a slower device would take
       const Seconds rest = (computed - copied) * (1 / speed_ - 1);
       std::this_thread::sleep_for(std::chrono::duration<double>(rest));
       computed = clock.elapsed();
@@ -63,9 +63,9 @@ class WallClock final : public Executor {
   WallClock(Models& models, int workers, const WallClockOptions& options)
       : tasks_(static_cast<std::size_t>(workers)) {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      const Workbench bench(models, i < options.speeds.size() ? options.speeds[i] : 1);
-      threads_.emplace_back([this, i, bench] {
-        while (auto task = tasks_[i].get()) arrivals_.put(bench.run(std::move(*task), clock_));
+      const TaskRunner runner(models, i < options.speeds.size() ? options.speeds[i] : 1);
+      threads_.emplace_back([this, i, runner] {
+        while (auto task = tasks_[i].get()) arrivals_.put(runner.run(std::move(*task), clock_));
       });
     }
   }
@@ -79,43 +79,43 @@ class WallClock final : public Executor {
     Mailbox<Task>& mailbox = tasks_[static_cast<std::size_t>(task.worker)];
     mailbox.put(std::move(task));
   }
-  void set_timer(Seconds time) override { wakes_.push(time); }
-  /// Within one process nothing has to travel.
+  void set_timer(Seconds time) override { timers_.push(time); }
+  /// Within one process a message arrives at once.
   void send(const GossipMessage& message, std::size_t /*bytes*/) override {
     Arrival arrival;
     arrival.message = message;
     arrivals_.put(std::move(arrival));
   }
   std::optional<Arrival> next() override {
-    if (wakes_.empty()) return arrivals_.get();
-    auto arrival = arrivals_.get_within(std::max(0.0, wakes_.top() - now()));
-    if (!arrival) wakes_.pop();
+    if (timers_.empty()) return arrivals_.get();
+    auto arrival = arrivals_.get_within(std::max(0.0, timers_.top() - now()));
+    if (!arrival) timers_.pop();
     return arrival;
   }
 
  private:
   Stopwatch clock_;
-  std::vector<Mailbox<Task>> tasks_;  // one a worker
+  std::vector<Mailbox<Task>> tasks_;  // one per worker
   Mailbox<Arrival> arrivals_;
-  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> wakes_;
+  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> timers_;
   std::vector<std::thread> threads_;
 };
 
-/// With one worker there is nobody to talk to meanwhile: it works on the scheduler's own thread,
-/// which saves waking two threads in turns for every step.
+/// A single worker runs on the scheduler's thread: there is nothing else to do meanwhile, and no
+/// thread has to be woken for every step.
 class SingleWorker final : public Executor {
  public:
   SingleWorker(Models& models, const WallClockOptions& options)
-      : bench_(models, options.speeds.empty() ? 1 : options.speeds.front()) {}
+      : runner_(models, options.speeds.empty() ? 1 : options.speeds.front()) {}
 
   Seconds now() const override { return clock_.elapsed(); }
   void start(Task task) override { task_ = std::move(task); }
-  std::optional<Arrival> next() override { return bench_.run(std::move(task_), clock_); }
-  void set_timer(Seconds /*time*/) override {}  // there is nobody to wait for
+  std::optional<Arrival> next() override { return runner_.run(std::move(task_), clock_); }
+  void set_timer(Seconds /*time*/) override {}  // no other worker that a policy could wait for
 
  private:
   Stopwatch clock_;
-  Workbench bench_;
+  TaskRunner runner_;
   Task task_;
 };
 

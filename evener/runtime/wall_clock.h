@@ -1,5 +1,5 @@
-// The wall-clock executor: one thread a worker, and messages between them and the scheduler that
-// neither side waits for.
+// The wall-clock executor: one thread per worker, with a queue of tasks to each worker and a queue
+// of arrivals back to the scheduler.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,11 @@
 namespace evener {
 
 struct WallClockOptions {
-  /// Speed of each worker as a share of its own (--emulate); empty: all as they are.
+  /// Emulated speed of each worker (--emulate), as a share of its real speed; empty: no emulation.
   std::vector<double> speeds;
 };
 
-/// `workers` threads that run tasks on `models`, which outlives the executor; a single worker needs
-/// no thread of its own.
+/// `models` outlives the executor. A single worker has no thread of its own.
 std::unique_ptr<Executor> make_wall_clock(Models& models, int workers,
                                           const WallClockOptions& options = {});
 

@@ -54,7 +54,6 @@ TEST(Network, DenseInputHasARowAUnit) {
 TEST(Network, WithoutHiddenLayerTheInputIsDense) {
   const Network network{.features = 10, .hidden = {}, .labels = 3, .input = Input::sparse};
   EXPECT_FALSE(network.sparse_input());
-  EXPECT_EQ(network.last_width(), 10U);
   const auto layout = layout_of(network);
   ASSERT_EQ(layout.layers.size(), 1U);
   EXPECT_EQ(layout.layers[0].weight.name, "output.weight");

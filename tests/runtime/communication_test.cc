@@ -1,4 +1,4 @@
-// What workers tell each other, and how far their models are apart meanwhile.
+// How many bytes and exchanges a run counts, and how far its replicas are from each other.
 #include <cmath>
 #include <numeric>
 
@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "evener/nn/initialise.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/replica_distance.h"
 
 namespace evener {
@@ -21,13 +22,13 @@ std::vector<FloatBuffer> buffers(const std::vector<std::vector<float>>& values) 
   return buffers;
 }
 
-TEST(ReplicaDistance, IsTheRootMeanSquareFromTheMeanByTheMeansLength) {
+TEST(ReplicaDistance, IsTheRootMeanSquareDistanceFromTheMeanOverTheMeansNorm) {
   // The mean is (4, 3), of length 5; the replicas are 1, 1 and 0 from it, then 2 and 2.
   EXPECT_DOUBLE_EQ(replica_distance(buffers({{3, 3}, {5, 3}, {4, 3}})), std::sqrt(2.0 / 3) / 5);
   EXPECT_DOUBLE_EQ(replica_distance(buffers({{4, 1}, {4, 5}})), 0.4);
 }
 
-TEST(ReplicaDistance, OfThoseThatAreThere) {
+TEST(ReplicaDistance, LeavesOutReplicasThatAreGone) {
   EXPECT_DOUBLE_EQ(replica_distance(buffers({{4, 1}, {}, {4, 5}})), 0.4);
   EXPECT_EQ(replica_distance(buffers({{4, 1}, {}})), 0);
   EXPECT_EQ(replica_distance({}), 0);
@@ -45,8 +46,8 @@ TEST(ReplicaDistance, OfEqualModelsIsExactlyZero) {
 struct Course {
   std::vector<float> parameters;
   std::vector<std::optional<double>> distances;  // at the end of each epoch
-  std::vector<std::optional<double>> after;      // the same when they have been brought together
-  std::vector<Communication> said;
+  std::vector<std::optional<double>> after;      // the same after the last merge
+  std::vector<Communication> communication;
   std::vector<WorkerTotals> workers;
   std::uint64_t merges = 0;
   Seconds seconds = 0;
@@ -58,6 +59,13 @@ struct Args {
   bool is_virtual = true;
   bool pauses = false;  // in the middle of each epoch
 };
+
+/// Nothing where the workers have no replicas.
+std::optional<double> distance_now(Models& models) {
+  if (auto* replicas = dynamic_cast<ReplicaSharing*>(&models)) return replicas->distance();
+  if (auto* peers = dynamic_cast<PeerSharing*>(&models)) return peers->distance();
+  return std::nullopt;
+}
 
 Course course(const std::string& strategy, const Args& args = {}) {
   const Dataset data = small_data(320);
@@ -96,8 +104,8 @@ Course course(const std::string& strategy, const Args& args = {}) {
       return !args.pauses || !first || position.next_row < 160;
     });
     course.distances.push_back(engine.distance());
-    course.after.push_back(engine.models().distance());
-    course.said.push_back(engine.communication());
+    course.after.push_back(distance_now(engine.models()));
+    course.communication.push_back(engine.communication());
     if (whole) position = {position.step, position.epoch + 1, 0, 0};
   }
   const FloatBuffer end = engine.models().take(0);
@@ -139,7 +147,7 @@ TEST(Distance, IsMeasuredBeforeReplicasBecomeTheirMean) {
   for (const char* strategy : {"local-sgd:period=3", "adaptive-sgd:mega-batch=4:gamma=0"}) {
     for (const auto& distance : course(strategy).after) EXPECT_EQ(distance, 0.0) << strategy;
   }
-  for (const char* strategy : {"gossip", "elastic"}) {  // these stay as they are
+  for (const char* strategy : {"gossip", "elastic"}) {  // their replicas stay as they are
     for (const auto& distance : course(strategy).after) EXPECT_GT(*distance, 0) << strategy;
   }
 }
@@ -155,7 +163,7 @@ TEST(Distance, IsZeroWithOneWorkerAndNothingWithoutReplicas) {
   }
 }
 
-TEST(Distance, IsThereOnRealDevicesToo) {
+TEST(Distance, IsMeasuredOnRealDevicesToo) {
   Args args;
   args.is_virtual = false;
   for (const char* strategy : {"local-sgd:period=3", "elastic:period=2"}) {
@@ -166,7 +174,7 @@ TEST(Distance, IsThereOnRealDevicesToo) {
   }
 }
 
-TEST(Communication, IsWhatTheWorkersDidTogether) {
+TEST(Communication, IsTheSumOverTheWorkers) {
   for (const char* strategy : {"sync", "local-sgd:period=3", "sma", "bsp", "asp", "dasp", "gossip",
                                "adaptive-gossip:warmup=2", "hogwild"}) {
     SCOPED_TRACE(strategy);
@@ -175,20 +183,20 @@ TEST(Communication, IsWhatTheWorkersDidTogether) {
       return std::accumulate(run.workers.begin(), run.workers.end(), std::uint64_t{0},
                              [&](auto so_far, const auto& own) { return so_far + own.*value; });
     };
-    EXPECT_EQ(run.said.back().bytes, sum(&WorkerTotals::bytes));
-    for (std::size_t i = 1; i < run.said.size(); ++i) {
-      EXPECT_GE(run.said[i].bytes, run.said[i - 1].bytes);
-      EXPECT_GE(run.said[i].exchanges, run.said[i - 1].exchanges);
+    EXPECT_EQ(run.communication.back().bytes, sum(&WorkerTotals::bytes));
+    for (std::size_t i = 1; i < run.communication.size(); ++i) {
+      EXPECT_GE(run.communication[i].bytes, run.communication[i - 1].bytes);
+      EXPECT_GE(run.communication[i].exchanges, run.communication[i - 1].exchanges);
     }
     const std::string name =
         exchanges_name(find_strategy(parse_strategy(strategy).strategy->name).sharing);
-    const std::uint64_t exchanges = run.said.back().exchanges;
+    const std::uint64_t exchanges = run.communication.back().exchanges;
     if (name.empty()) {
-      EXPECT_EQ(run.said.back().bytes, 0U);
+      EXPECT_EQ(run.communication.back().bytes, 0U);
       EXPECT_EQ(exchanges, 0U);
       continue;
     }
-    EXPECT_GT(run.said.back().bytes, 0U);
+    EXPECT_GT(run.communication.back().bytes, 0U);
     EXPECT_GT(exchanges, 0U);
     const std::uint64_t counted = name == "merges"   ? run.merges
                                   : name == "pushes" ? sum(&WorkerTotals::tasks)

@@ -1,4 +1,4 @@
-// Every strategy of devices inside the nodes of every strategy of nodes.
+// Every strategy between devices inside a node, combined with every strategy between nodes.
 #include <atomic>
 #include <cmath>
 #include <numeric>
@@ -57,7 +57,7 @@ class CountingDevice final : public Device {
   std::atomic<std::size_t>& rows_;
 };
 
-/// A machine as a device: what a worker of a cluster, or a peer, makes of its devices.
+/// A machine with several devices as one device, as in a worker of a cluster or a gossip peer.
 class Node final : public Device {
  public:
   Node(const Dataset& data, std::string strategy)
@@ -73,7 +73,7 @@ class Node final : public Device {
     for (auto& rows : rows_) setup.devices.push_back(std::make_shared<CountingDevice>(rows));
     return make_engine_replica(std::move(setup));
   }
-  /// That each device has trained.
+  /// Rows that each device has trained.
   const std::vector<std::atomic<std::size_t>>& rows() const { return rows_; }
 
  private:
@@ -150,12 +150,12 @@ TEST_F(Composition, EveryAllowedPairTrainsAnEpoch) {
   EXPECT_EQ(pairs, 9 * 7U);
 }
 
-TEST_F(Composition, ANodeWithOneDeviceIsThatDeviceToRounding) {
+TEST_F(Composition, ANodeWithOneDeviceEqualsThatDeviceUpToRounding) {
   for (const char* between : {"bsp", "gossip"}) {
     std::vector<std::vector<float>> models;
     for (const bool composed : {false, true}) {
       EngineSetup both = setup(between);
-      // One node, so that the clock decides nothing.
+      // One node: the result does not depend on timing.
       if (composed) {
         both.devices.push_back(std::make_shared<Node>(data_, "sequential"));
       } else {
@@ -171,7 +171,7 @@ TEST_F(Composition, ANodeWithOneDeviceIsThatDeviceToRounding) {
       const FloatBuffer end = engine.models().take(0);
       models.emplace_back(end.data(), end.data() + end.size());
     }
-    // The rows of a batch come in another order.
+    // The rows of a batch are in another order.
     for (std::size_t i = 0; i < models[0].size(); ++i) {
       ASSERT_NEAR(models[0][i], models[1][i], 1e-5) << between << " " << i;
     }

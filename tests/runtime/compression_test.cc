@@ -1,4 +1,4 @@
-// Nothing of a push is lost by compression: what is not sent is owed.
+// Compression of a push loses nothing: what is not sent stays in the residual.
 #include "evener/runtime/compression.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// A device that fails at any call whatever: the others finish the work.
+// A device fails, at each of its calls in turn: the other device finishes the run.
 #include "tests/runtime/fakes.h"
 #include "tests/sanitized.h"
 #include <gtest/gtest.h>
@@ -97,7 +97,8 @@ TEST_P(DeviceFailure, AtEveryCallTheOtherDeviceFinishes) {
         continue;
       }
       ASSERT_EQ(outcome.evaluated, 2 * data.rows()) << "failing from call " << call;
-      // Who is free gets the batch, so the device may have had fewer calls than the time before.
+      // An idle worker gets the next batch, so the device may have fewer calls than the time
+      // before.
       if (outcome.lost == 0) continue;
       trained_with_a_loss = true;
       ASSERT_EQ(outcome.lost, 1U);
@@ -117,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, DeviceFailure,
                            return name;
                          });
 
-TEST(DeviceFailure, OfTheOnlyDeviceEndsTheRunWithItsReason) {
+TEST(DeviceFailure, OfTheOnlyDeviceEndsTheRunWithTheReason) {
   if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
   const Dataset data = small_data(100);
   Engine engine(setup_for(data, "sequential", {"opencl:0.0"}));

@@ -51,7 +51,7 @@ class EngineReplicaTest : public testing::Test {
   Network network_;
 };
 
-TEST_F(EngineReplicaTest, SynchronousDevicesAreOneReplicaToRounding) {
+TEST_F(EngineReplicaTest, SynchronousDevicesEqualOneReplicaUpToRounding) {
   const auto together = make_engine_replica(setup("sync", 2));
   Training training;
   training.optimizer = Optimizer::sgd;
@@ -74,11 +74,11 @@ TEST_F(EngineReplicaTest, EveryStrategyOfOneMachineLearns) {
     const std::vector<std::uint32_t> rows{0, 1, 2};
     replica->predict({&data_, rows}, out);
     EXPECT_EQ(out.rows(), 3U) << strategy;
-    EXPECT_LT(trial.loss, 6.5) << strategy;  // 0.69 a label where nothing is learnt
+    EXPECT_LT(trial.loss, 6.5) << strategy;  // 0.69 per label without training
   }
 }
 
-TEST_F(EngineReplicaTest, StepsFromWhatItWasGivenLast) {
+TEST_F(EngineReplicaTest, StepsFromTheParametersGivenLast) {
   for (const std::string strategy : {"hogwild", "hogbatch", "adaptive-hogbatch", "sync", "elastic",
                                      "sma", "adaptive-sgd:perturbation=off", "local-sgd"}) {
     const auto replica = make_engine_replica(setup(strategy, 2));
@@ -88,7 +88,7 @@ TEST_F(EngineReplicaTest, StepsFromWhatItWasGivenLast) {
     replica->load(0, other.span());
     std::vector<std::uint32_t> rows(32);
     std::iota(rows.begin(), rows.end(), 0U);
-    replica->step({&data_, rows}, {21, 0.0F});  // which changes nothing
+    replica->step({&data_, rows}, {21, 0.0F});  // rate 0: it changes nothing
     std::vector<float> parameters(layout_of(network_).size);
     replica->store(0, parameters);
     for (std::size_t i = 0; i < parameters.size(); ++i) {

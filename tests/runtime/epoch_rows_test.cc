@@ -29,7 +29,7 @@ class EpochRowsTest : public testing::Test {
   EpochRows rows_{plan_, 0, 0};
 };
 
-TEST_F(EpochRowsTest, WhatIsSetAsideIsWhatComes) {
+TEST_F(EpochRowsTest, AWorkerGetsTheBatchThatWasSetAsideForIt) {
   rows_.cut(0, 4);
   const auto aside = rows_of(rows_.set_aside(0, 4));
   const auto others = rows_of(rows_.cut(1, 4));
@@ -48,11 +48,11 @@ TEST_F(EpochRowsTest, RowsSetAsideDoNotMoveTheSchedule) {
 TEST_F(EpochRowsTest, AWorkerThatAsksForAnotherSizeGetsThatSize) {
   const auto aside = rows_of(rows_.set_aside(0, 4));
   EXPECT_EQ(rows_.cut(0, 6)->rows.size(), 6U);
-  // What it did not want makes the next batch that it is enough for.
+  // The rows set aside make the next batch of their size.
   EXPECT_EQ(rows_of(rows_.cut(1, 4)), aside);
 }
 
-TEST_F(EpochRowsTest, NobodyGoesWithoutWhileRowsAreSetAsideForAnother) {
+TEST_F(EpochRowsTest, RowsSetAsideForAnotherWorkerAreUsedWhenNoOthersAreLeft) {
   const auto aside = rows_of(rows_.set_aside(0, 8));
   EXPECT_EQ(rows_.cut(1, 12)->rows.size(), 12U);
   const auto taken = rows_.cut(1, 5);
@@ -66,27 +66,27 @@ TEST_F(EpochRowsTest, NobodyGoesWithoutWhileRowsAreSetAsideForAnother) {
   EXPECT_TRUE(rows_.exhausted());
 }
 
-TEST_F(EpochRowsTest, BeforeAPauseWhatIsBehindMakesWholeBatches) {
+TEST_F(EpochRowsTest, BeforeAPauseRowsBehindMakeWholeBatches) {
   const auto aside = rows_of(rows_.set_aside(0, 3));
   const auto slice = rows_.cut_behind(8);
   ASSERT_TRUE(slice);
   EXPECT_EQ(slice->rows.size(), 8U);
   EXPECT_EQ(std::vector(slice->rows.begin(), slice->rows.begin() + 3), aside);
   EXPECT_EQ(rows_.next_row(), 8U);
-  EXPECT_FALSE(rows_.cut_behind(8)) << "nothing is behind any more";
+  EXPECT_FALSE(rows_.cut_behind(8)) << "no rows are behind any more";
 }
 
-TEST_F(EpochRowsTest, RowsThatCameBackGoFirst) {
+TEST_F(EpochRowsTest, ReturnedRowsGoFirst) {
   const auto first = rows_.cut(0, 4);
   rows_.give_back(*first, 1);
-  EXPECT_FALSE(rows_.set_aside(1, 4)) << "it would not be what comes";
+  EXPECT_FALSE(rows_.set_aside(1, 4)) << "the returned rows come next";
   EXPECT_EQ(rows_of(rows_.cut(1, 2)), rows_of(first));
 }
 
-/// Workers that take, set aside, finish, fail and pause as RapidCheck has it.
-class Scenario {
+/// Workers that take batches, set aside, finish, fail and pause in a random order.
+class RandomRun {
  public:
-  Scenario()
+  RandomRun()
       : data_(small_data(*rc::gen::inRange<std::size_t>(1, 120).as("rows"))),
         plan_(plan_of(data_, *rc::gen::element(Balance::rows, Balance::nonzeros))) {
     rows_.emplace(plan_, 0, 0);
@@ -96,7 +96,7 @@ class Scenario {
     while (!finish_epoch()) {
       const int worker = *rc::gen::inRange(0, 3);
       if (at_work_.contains(worker)) {
-        // Failing twice on the same rows would end the run.
+        // Two failures on the same rows would end the run.
         const bool fails = at_work_[worker].losses == 0 && *rc::gen::inRange(0, 8) == 0;
         fails ? fail(worker) : finish(worker);
       } else {
@@ -112,7 +112,7 @@ class Scenario {
 
   void take(int worker, std::size_t size, bool pausing) {
     const auto slice = pausing ? rows_->cut_behind(size) : rows_->cut(worker, size);
-    // Whoever asks gets something while anything is left.
+    // A worker gets a batch as long as rows are left.
     RC_ASSERT(slice.has_value() || !rows_->has_behind());
     RC_ASSERT(slice.has_value() || pausing || rows_->exhausted());
     if (!slice) return;
@@ -131,7 +131,7 @@ class Scenario {
     rows_->give_back(at_work_[worker], 1);
     at_work_.erase(worker);
   }
-  /// Afterwards the rows before next_row are trained and no others, and a new start goes on there.
+  /// After it, exactly the rows before next_row are trained, and a new EpochRows continues there.
   void pause() {
     while (!at_work_.empty()) finish(at_work_.begin()->first);
     while (rows_->has_behind()) {
@@ -153,7 +153,7 @@ class Scenario {
 };
 
 RC_GTEST_PROP(EpochRowsProperty, EveryRowIsTrainedExactlyOnce, ()) {
-  Scenario().run();
+  RandomRun().run();
 }
 
 }  // namespace

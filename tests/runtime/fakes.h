@@ -1,4 +1,4 @@
-// Devices that remember what they were asked, and can fail.
+// Fake devices for tests: they record their steps, and can fail.
 #pragma once
 
 #include <algorithm>
@@ -14,21 +14,21 @@
 
 namespace evener {
 
-/// What all replicas of a fake device did.
+/// Records what all replicas of a fake device did.
 struct FakeLog {
   std::mutex mutex;
   std::vector<std::vector<std::uint32_t>> batches;
   std::vector<Step> steps;
   struct Hint {
-    std::vector<std::uint32_t> rows;  // empty: none was given
+    std::vector<std::uint32_t> rows;  // empty: there was none
     std::uint64_t number = 0;
   };
-  std::vector<Hint> hints;     // with each step
-  bool remote = false;         // as of a device with memory of its own
-  std::size_t most_rows = 0;   // that its memory holds; 0: no limit
-  std::uint64_t bad_step = 0;  // its loss is infinite
+  std::vector<Hint> hints;     // the next step, as each step was told
+  bool remote = false;         // like a device with its own memory
+  std::size_t most_rows = 0;   // rows of the largest batch; 0: no limit
+  std::uint64_t bad_step = 0;  // the step whose loss is infinite
   std::uint64_t fails_after = std::numeric_limits<std::uint64_t>::max();  // steps that succeed
-  std::string failure = "the card fell off";
+  std::string failure = "the device was unplugged";
 };
 
 /// The loss of a batch is its first row's number; each step adds 1 to every parameter.
@@ -74,8 +74,8 @@ class FakeDevice final : public Device {
   FakeLog& log_;
 };
 
-/// A CPU replica behind a wall: as on a card, the host sees only copies, and only of what it asks
-/// for.
+/// A CPU replica that behaves like one on an accelerator: the host gets copies, and only of the
+/// blocks that it reads.
 class RemoteReplica : public Replica {
  public:
   explicit RemoteReplica(std::unique_ptr<Replica> inside) : inside_(std::move(inside)) {}
@@ -110,14 +110,14 @@ class RemoteReplica : public Replica {
   std::unique_ptr<Replica> inside_;
 };
 
-/// One that sets out to merge with others and fails on the way.
-class EstrangedReplica final : public RemoteReplica {
+/// A replica that fails while it merges with others on the device.
+class FailingMergeReplica final : public RemoteReplica {
  public:
   using RemoteReplica::RemoteReplica;
   bool sum_blocks(const Blocks& blocks, std::span<Replica* const> /*replicas*/,
                   std::span<const float> /*weights*/, std::span<float> values) override {
     std::fill(values.begin() + static_cast<std::ptrdiff_t>(blocks.dense), values.end(), 1e9F);
-    throw DeviceError("the neighbour does not answer");
+    throw DeviceError("the other device does not answer");
   }
 };
 
@@ -135,11 +135,11 @@ class RemoteDevice final : public Device {
 
 inline std::unique_ptr<Device> make_test_device(const std::string& name) {
   if (name == "remote") return std::make_unique<RemoteDevice<RemoteReplica>>();
-  if (name == "estranged") return std::make_unique<RemoteDevice<EstrangedReplica>>();
+  if (name == "failing-merge") return std::make_unique<RemoteDevice<FailingMergeReplica>>();
   return make_device(name);
 }
 
-/// Rows with a few random features and labels; label and features go together.
+/// Rows with one label and a few random features, one of which predicts the label.
 inline Dataset small_data(std::size_t rows, std::uint32_t features = 40,
                           std::uint32_t labels = 12) {
   CsrArrays x, y;

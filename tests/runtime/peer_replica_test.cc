@@ -1,5 +1,5 @@
-// What gossiping nodes send and take, with real replicas: whatever of a model travels, and however
-// messages come, the sum of all models is kept.
+// What gossip peers send and apply, with real replicas. Whatever part of a model is sent, and in
+// whatever order messages arrive, the sum of all models stays the same.
 #include "evener/runtime/peer_replica.h"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ std::vector<std::uint32_t> features_of(const Dataset& data,
   return sorted;
 }
 
-TEST(PeerReplica, AllOrTheChangedRowsOfBothLayersTravel) {
+TEST(PeerReplica, SendsAllRowsOrTheChangedRowsOfBothLayers) {
   Replicas all(2, "gossip");
   EXPECT_EQ(all[0].offer().bytes(), all.map().size() * sizeof(float)) << "without numbers of rows";
   Replicas some(2, "gossip:rows=changed:eps-rows=0");
@@ -111,7 +111,7 @@ TEST(PeerReplica, AllOrTheChangedRowsOfBothLayersTravel) {
   EXPECT_EQ(reply.bytes(), offer.values.size() * sizeof(float)) << "its rows are known";
 }
 
-TEST(PeerReplica, ARowTravelsWhenItHasChangedEnough) {
+TEST(PeerReplica, ARowIsSentWhenItHasChangedEnough) {
   Replicas replicas(2, "gossip:rows=changed:eps-rows=0.05");
   const auto rows = rows_to_learn(replicas.data(), 1);
   std::size_t labels = 0, features = 0;
@@ -133,7 +133,7 @@ TEST(PeerReplica, ARowTravelsWhenItHasChangedEnough) {
         change += d * d;
         length += static_cast<double>(replicas.start()[j]) * replicas.start()[j];
       }
-      // Nothing was taken over yet: the reference is the start.
+      // No exchange yet: the reference is the start.
       const bool listed = std::binary_search(offer.labels.begin(), offer.labels.end(), label);
       EXPECT_EQ(listed, change > 0.05 * 0.05 * length) << label;
     }
@@ -142,7 +142,7 @@ TEST(PeerReplica, ARowTravelsWhenItHasChangedEnough) {
   EXPECT_LT(steps, 500);
 }
 
-TEST(PeerReplica, WhatStaysBehindIsNotCountedAgain) {
+TEST(PeerReplica, WhatAnExchangeDoesNotSendIsNotCountedAgain) {
   Replicas replicas(2, "adaptive-gossip:rows=changed:eps-rows=0.3");
   replicas.train(0, {1, 2, 3}, 0.05F);
   const double first = replicas[0].change();
@@ -183,7 +183,7 @@ TEST(PeerReplica, TheTwoMovesOfAnExchangeAreOppositeToTheBit) {
   }
 }
 
-TEST(PeerReplica, WhereTwoMeetTheyKnowHowFarTheyWereApart) {
+TEST(PeerReplica, AnExchangeMeasuresTheDistanceOfBothModels) {
   Replicas replicas(2, "gossip");
   EXPECT_FALSE(replicas[0].apart());
   replicas.train(0, rows_to_learn(replicas.data(), 4), 0.3F);
@@ -209,7 +209,7 @@ TEST(PeerReplica, WhereTwoMeetTheyKnowHowFarTheyWereApart) {
   EXPECT_GT(*push[1].apart(), 1e-4);
 }
 
-TEST(ReplicaDistance, ByPairsIsThatOfAll) {
+TEST(ReplicaDistance, ByPairsEstimatesTheDistanceOfAll) {
   Random random(4);
   std::vector<FloatBuffer> models;
   for (int i = 0; i < 5; ++i) {
@@ -231,14 +231,14 @@ TEST(ReplicaDistance, ByPairsIsThatOfAll) {
   EXPECT_NEAR(distance_by_pairs(squares / pairs, models.size()), all, 1e-3 * all);
 }
 
-TEST(PeerReplica, HalfPrecisionTakesHalfTheBytes) {
+TEST(PeerReplica, HalfPrecisionSendsHalfTheBytes) {
   Replicas replicas(2, "gossip:compress=fp16");
   const ModelUpdate offer = replicas[0].offer();
   EXPECT_EQ(offer.bytes(), replicas.map().size() * 2);
   EXPECT_EQ(replicas[1].answer(offer).bytes(), offer.bytes());
 }
 
-TEST(PeerReplica, WhatIsNotPickedIsPickedLater) {
+TEST(PeerReplica, WhatIsNotSentIsSentLater) {
   Replicas replicas(2, "gossip:compress=top-k:top-k=0.05");
   replicas.train(0, {1, 2, 3, 4}, 0.3F);
   const auto changed = replicas.model(0);
@@ -264,7 +264,7 @@ TEST(PeerReplica, WhatIsNotPickedIsPickedLater) {
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end()) << "each once";
   EXPECT_EQ(seen.size(), to_send) << "and all";
-  // Now both have half of what the first has learnt.
+  // Now both have half of what the first one learnt.
   const auto one = replicas.model(0), two = replicas.model(1);
   for (std::size_t j = 0; j < one.size(); ++j) {
     ASSERT_NEAR(one[j], two[j], 1e-6);
@@ -272,7 +272,7 @@ TEST(PeerReplica, WhatIsNotPickedIsPickedLater) {
   }
 }
 
-TEST(PeerReplica, WhatItRemembersIsWhatItOwes) {
+TEST(PeerReplica, ARestoredStateHasWhatIsStillToBeSent) {
   for (const char* strategy :
        {"gossip:compress=top-k:top-k=0.05", "gossip:rows=changed:eps-rows=0.02",
         "adaptive-gossip:rows=changed:eps-rows=0.3", "gossip:merge=pushsum"}) {
@@ -300,24 +300,24 @@ TEST(PeerReplica, WhatItRemembersIsWhatItOwes) {
   }
 }
 
-TEST(PeerReplica, WhatPushSumBringsIsNotItsOwnChange) {
+TEST(PeerReplica, WhatPushSumReceivesIsNotItsOwnChange) {
   Replicas replicas(2, "adaptive-gossip:merge=pushsum");
   replicas.train(0, rows_to_learn(replicas.data(), 4), 0.3F);
   ASSERT_GT(replicas[0].change(), 1e-3);
   replicas.exchange(0, 1);
-  replicas.train(1, rows_to_learn(replicas.data(), 4), 0);  // looks, and learns nothing
+  replicas.train(1, rows_to_learn(replicas.data(), 4), 0);  // rate 0: it learns nothing
   EXPECT_LT(replicas[1].change(), 1e-6);
 }
 
-TEST(PeerReplica, PushSumGivesAwayTheWholeModel) {
+TEST(PeerReplica, PushSumSendsTheWholeModel) {
   for (const char* strategy :
        {"gossip:merge=pushsum:rows=changed", "gossip:merge=pushsum:compress=top-k"}) {
     EXPECT_THROW(parse_strategy(strategy).gossip(), UsageError) << strategy;
   }
 }
 
-/// Nodes with real replicas that train, and a network that loses, repeats and mixes up messages and
-/// sometimes cuts one off.
+/// Nodes that train real replicas, and a network that loses, repeats and reorders messages and
+/// sometimes disconnects a node.
 class LocalNetwork {
  public:
   LocalNetwork(int count, const std::string& strategy, std::uint64_t seed)
@@ -331,14 +331,14 @@ class LocalNetwork {
 
   void stir() {
     const auto who = static_cast<int>(random_.below(nodes_.size()));
-    if (random_.uniform() < 0.05) {  // out of reach, until it writes
+    if (random_.uniform() < 0.05) {  // disconnected until its next message
       node(who).part(static_cast<int>(random_.below(nodes_.size())));
     }
     if (node(who).may_train()) train(who);
     rest(who, true);
     while (!letters_.empty() && random_.uniform() < 0.7) deliver();
   }
-  /// No more offers of their own; reminders until nobody waits.
+  /// No new offers; reminders until no node waits.
   void complete_exchange() {
     for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
       for (int j = 0; j < static_cast<int>(nodes_.size()); ++j) node(i).meet(j);
@@ -364,7 +364,7 @@ class LocalNetwork {
     for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) sum += replicas_[i].weight();
     return sum;
   }
-  /// How far the weighted sum of all models is from what it was and what was trained, at most.
+  /// The largest error of the weighted sum of all models, against the start and all steps.
   double error() {
     const auto now = sum();
     double most = 0;
@@ -428,13 +428,13 @@ class LocalNetwork {
     if (random_.uniform() >= kLoss) letters_.push_back({message, update});
     if (random_.uniform() < kRepeat) letters_.push_back({message, update});
   }
-  /// As a peer takes messages: what it does not wait for is not kept.
+  /// As a gossip peer does: a message that it does not wait for is dropped.
   void deliver() {
     const auto at = letters_.begin() + static_cast<std::ptrdiff_t>(random_.below(letters_.size()));
     const Sent sent = std::move(*at);
     letters_.erase(at);
     const GossipMessage& message = sent.message;
-    node(message.to).meet(message.from);  // who writes is there
+    node(message.to).meet(message.from);  // a message shows that its sender is present
     if (message.kind == GossipMessage::Kind::offer) {
       std::uint64_t& last = sequences_[{message.from, message.to}];
       if (message.sequence < last) return;
@@ -461,7 +461,7 @@ class LocalNetwork {
   std::size_t exchanges_ = 0;
 };
 
-TEST(LocalNetwork, WhateverTravelsTheSumIsKeptOver1000Schedules) {
+TEST(LocalNetwork, TheSumOfAllModelsIsKeptOver1000RandomSchedules) {
   const std::vector<std::string> strategies{
       "gossip",
       "gossip:overlap=0",

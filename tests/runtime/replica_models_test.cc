@@ -1,4 +1,4 @@
-// Merges by the formula, over every row: what those that look only at changed rows must give.
+// Merges of replicas, which look only at changed rows, compared with the formula over every row.
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +7,7 @@
 
 #include "evener/device/opencl/list.h"
 #include "evener/nn/initialise.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 #include "evener/runtime/replica_distance.h"
 
 namespace evener {
@@ -18,7 +18,7 @@ constexpr std::size_t kWorkers = 2, kRows = 4;
 class ReplicaModelsTest : public testing::TestWithParam<std::string> {
  protected:
   ReplicaModelsTest() {
-    // Many features in few rows: most are missing from many merges in a row.
+    // Many features in few rows: most features do not occur between two merges.
     network_.features = data_.feature_count;
     network_.labels = data_.label_count;
     network_.hidden = {8};
@@ -42,7 +42,7 @@ class ReplicaModelsTest : public testing::TestWithParam<std::string> {
     models_->resume();
   }
 
-  /// One step of every worker on rows that nobody had before, on both sides.
+  /// One step of every worker on new rows, in the models and in the reference.
   void step() {
     for (std::size_t i = 0; i < kWorkers; ++i) {
       std::vector<std::uint32_t> rows(kRows);
@@ -108,7 +108,7 @@ class ReplicaModelsTest : public testing::TestWithParam<std::string> {
   Training training_;
   std::size_t size_ = 0;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::unique_ptr<Models> models_;
+  std::unique_ptr<ReplicaSharing> models_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::vector<float> global_, previous_;
   std::uint32_t next_row_ = 0;
@@ -122,11 +122,11 @@ TEST_P(ReplicaModelsTest, MergesWithoutMomentum) {
   }
   expect_same();
   EXPECT_TRUE(models_->take_failures().empty());
-  // Said once: from then on the host merges.
-  EXPECT_EQ(models_->take_notes().size(), GetParam() == "estranged" ? 1U : 0U);
+  // The note comes once: after it the host merges.
+  EXPECT_EQ(models_->take_notes().size(), GetParam() == "failing-merge" ? 1U : 0U);
 }
 
-TEST_P(ReplicaModelsTest, MomentumGoesOnInRowsThatNobodyChangesAnyMore) {
+TEST_P(ReplicaModelsTest, MomentumContinuesInRowsThatNoReplicaChangesAnyMore) {
   for (int i = 0; i < 10; ++i) {
     step();
     merge({{0.25, 0.75}, 0.9});
@@ -142,7 +142,7 @@ TEST_P(ReplicaModelsTest, WeightsThatDoNotAddUpToOneMoveEveryRowFromThenOn) {
   expect_same();
 }
 
-TEST_P(ReplicaModelsTest, AttractsWithMomentum) {
+TEST_P(ReplicaModelsTest, ElasticAveragingWithMomentum) {
   for (int i = 0; i < 10; ++i) {
     step();
     elastic_average({0.5, 0.9});
@@ -150,8 +150,7 @@ TEST_P(ReplicaModelsTest, AttractsWithMomentum) {
   expect_same();
 }
 
-// A checkpoint must not hold the state of a device that was demoted long ago.
-TEST_P(ReplicaModelsTest, KnowsHowFarReplicasAreApart) {
+TEST_P(ReplicaModelsTest, MeasuresTheDistanceOfTheReplicas) {
   EXPECT_EQ(models_->distance(), 0.0);
   for (int i = 0; i < 3; ++i) {
     step();
@@ -159,7 +158,7 @@ TEST_P(ReplicaModelsTest, KnowsHowFarReplicasAreApart) {
     const double expected = replica_distance(views);
     give(std::move(views));
     EXPECT_GT(expected, 0);
-    EXPECT_NEAR(models_->distance().value(), expected, 1e-4 * expected);
+    EXPECT_NEAR(models_->distance(), expected, 1e-4 * expected);
     if (i < 2) continue;
     merge({{0.5, 0.5}, 0});
     EXPECT_EQ(models_->distance(), 0.0);
@@ -167,7 +166,8 @@ TEST_P(ReplicaModelsTest, KnowsHowFarReplicasAreApart) {
   }
 }
 
-TEST_P(ReplicaModelsTest, TheOptimizerStateIsOfWhoeverTrains) {
+// A checkpoint must not store the optimizer state of a worker that was demoted long ago.
+TEST_P(ReplicaModelsTest, TheOptimizerStateIsThatOfTheWorkerWithTheLargestWeight) {
   ModelSetup setup{network_, training_, &data_, {}};
   setup.training.optimizer = Optimizer::momentum;
   for (const auto& device : devices_) setup.devices.push_back(device.get());
@@ -189,7 +189,7 @@ TEST_P(ReplicaModelsTest, TheOptimizerStateIsOfWhoeverTrains) {
 
 // Parts of one OpenCL device share its memory and merge there.
 std::vector<std::string> kinds_here() {
-  std::vector<std::string> kinds{"cpu:1", "remote", "estranged"};
+  std::vector<std::string> kinds{"cpu:1", "remote", "failing-merge"};
   const auto devices = opencl::list();
   if (!devices.empty() && devices[0].processor && devices[0].compute_units > 1) {
     kinds.emplace_back("parts");

@@ -34,7 +34,7 @@ class SchedulerTest : public testing::Test {
     return *engine_;
   }
 
-  /// A parameter that is not in a row of some feature.
+  /// The index of a parameter outside the sparse input layer.
   std::size_t dense() const {
     Network network;
     network.features = data_.feature_count;
@@ -58,7 +58,7 @@ class SchedulerTest : public testing::Test {
 
   Dataset data_ = small_data(10);
   EpochPlan plan_;
-  bool remote_ = false;  // devices have memory of their own
+  bool remote_ = false;  // devices have their own memory
   std::size_t most_rows_ = 0;
   std::vector<FakeLog> logs_;
   std::unique_ptr<Engine> engine_;
@@ -71,7 +71,7 @@ TEST_F(SchedulerTest, CutsAnEpochAndCountsIt) {
   EXPECT_EQ(logs_[0].batches[2].size(), 2U);
   EXPECT_EQ(position_.step, 3U);
   EXPECT_EQ(position_.next_row, 10U);
-  EXPECT_EQ(position_.epoch, 0U) << "closing the epoch is the caller's";
+  EXPECT_EQ(position_.epoch, 0U) << "the caller closes the epoch";
   EXPECT_EQ(rows_trained(), all_rows());
   double sum = 0;
   for (const auto& batch : logs_[0].batches) {
@@ -80,8 +80,8 @@ TEST_F(SchedulerTest, CutsAnEpochAndCountsIt) {
   EXPECT_DOUBLE_EQ(position_.loss_sum, sum);
 }
 
-// What a strategy asks of a device is its own affair: a part of the batch, or more than it.
-TEST_F(SchedulerTest, SaysOnceOfADeviceThatItsMemoryIsTooSmallForWhatItIsAsked) {
+// How many rows a device gets depends on the strategy: a part of the batch, or more than the batch.
+TEST_F(SchedulerTest, ReportsOncePerDeviceThatItsMemoryIsTooSmallForItsBatches) {
   const auto cuts = [&](const std::string& strategy, std::size_t batch) {
     engine(strategy, 2, batch).run_epoch(position_ = {}, go_on);
     return engine_->take_cuts();
@@ -97,7 +97,7 @@ TEST_F(SchedulerTest, SaysOnceOfADeviceThatItsMemoryIsTooSmallForWhatItIsAsked) 
                                     "card 1: its memory holds batches of 3 rows, not of 5"));
 }
 
-TEST_F(SchedulerTest, PausesAndGoesOnWithTheSameBatches) {
+TEST_F(SchedulerTest, AfterAPauseItContinuesWithTheSameBatches) {
   Engine& whole = engine("sequential", 1);
   Position other;
   whole.run_epoch(other, go_on);
@@ -108,11 +108,11 @@ TEST_F(SchedulerTest, PausesAndGoesOnWithTheSameBatches) {
   EXPECT_TRUE(paused.run_epoch(position_, go_on));
   EXPECT_EQ(logs_[0].batches, expected);
   EXPECT_EQ(logs_[0].steps.back().number, 3U);
-  EXPECT_TRUE(paused.run_epoch(position_, go_on)) << "nothing left: nothing done";
+  EXPECT_TRUE(paused.run_epoch(position_, go_on)) << "no rows left: no steps";
   EXPECT_EQ(logs_[0].batches.size(), 3U);
 }
 
-TEST_F(SchedulerTest, ARunThatGoesOnCountsItsStepsFromThere) {
+TEST_F(SchedulerTest, AResumedRunContinuesTheStepNumbers) {
   position_ = {7, 2, 0, 0};
   engine("sequential", 1).run_epoch(position_, go_on);
   EXPECT_EQ(logs_[0].steps.front().number, 8U);
@@ -154,9 +154,9 @@ TEST_F(SchedulerTest, AWorkerThatFailsIsDroppedAndItsRowsAreTrainedByOthers) {
     EXPECT_TRUE(failing.run_epoch(position_, go_on)) << strategy;
     const auto losses = failing.take_dropped_workers();
     ASSERT_EQ(losses.size(), 1U) << strategy;
-    EXPECT_EQ(losses[0], "card 1: the card fell off");
+    EXPECT_EQ(losses[0], "card 1: the device was unplugged");
     EXPECT_EQ(position_.next_row, 200U);
-    // Rows it had trained without a merge were trained again, so all of them are there.
+    // Rows that it had trained without a merge were trained again: none is missing.
     auto rows = rows_trained();
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     EXPECT_EQ(rows, all_rows()) << strategy;
@@ -167,7 +167,7 @@ TEST_F(SchedulerTest, AWorkerThatFailsIsDroppedAndItsRowsAreTrainedByOthers) {
   }
 }
 
-TEST_F(SchedulerTest, ADevicesNameIsSaidOnceInTheReasonOfItsLoss) {
+TEST_F(SchedulerTest, ADroppedDevicesMessageHasItsNameOnce) {
   data_ = small_data(200);
   Engine& failing = engine("elastic:period=3", 3);
   logs_[1].fails_after = 3;
@@ -182,9 +182,9 @@ TEST_F(SchedulerTest, WithTheLastWorkerTheRunFails) {
   for (auto& log : logs_) log.fails_after = 1;
   try {
     failing.run_epoch(position_, go_on);
-    FAIL() << "nobody was left";
+    FAIL() << "no worker was left";
   } catch (const Error& problem) {
-    EXPECT_THAT(problem.what(), testing::HasSubstr("the card fell off"));
+    EXPECT_THAT(problem.what(), testing::HasSubstr("the device was unplugged"));
   }
 }
 
@@ -201,8 +201,8 @@ TEST_F(SchedulerTest, EveryStrategyTrainsEveryRowOnceOverSeveralWorkers) {
   }
 }
 
-// So that a card can fetch the next batch while it works on this one.
-TEST_F(SchedulerTest, ADeviceWithMemoryOfItsOwnIsToldItsNextStep) {
+// So that an accelerator can prefetch the next batch while it computes this one.
+TEST_F(SchedulerTest, ADeviceWithItsOwnMemoryGetsItsNextStepInAdvance) {
   data_ = small_data(800);
   remote_ = true;
   for (const int workers : {1, 2, 3}) {
@@ -219,14 +219,14 @@ TEST_F(SchedulerTest, ADeviceWithMemoryOfItsOwnIsToldItsNextStep) {
                              log.hints[i].number == log.steps[i + 1].number;
           if (!right) ++wrong;
         }
-        // At the epoch's end others may take what was set aside.
+        // At the end of the epoch other workers may get the rows that were set aside.
         EXPECT_LE(wrong, 2U) << strategy << " of " << log.batches.size() << " by " << workers;
       }
     }
   }
 }
 
-TEST_F(SchedulerTest, OtherDevicesCompeteForTheNextRows) {
+TEST_F(SchedulerTest, DevicesInHostMemoryGetNoNextStep) {
   data_ = small_data(100);
   engine("elastic", 2).run_epoch(position_, go_on);
   for (const auto& log : logs_) {
@@ -248,7 +248,7 @@ TEST_F(SchedulerTest, RowsSetAsideSurviveSizesPausesAndFailures) {
       ASSERT_LT(runs, 200) << strategy;
     }
     EXPECT_EQ(position_.next_row, 500U) << strategy;
-    auto rows = rows_trained();  // some twice: lost with the device before a merge
+    auto rows = rows_trained();  // some twice: the device was lost before a merge
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     EXPECT_EQ(rows, all_rows()) << strategy;
   }
@@ -267,7 +267,7 @@ TEST_F(SchedulerTest, ReplicasAreMergedIntoTheModelThatIsEvaluated) {
   merging.models().give(0, std::move(global));
 }
 
-TEST_F(SchedulerTest, ElasticPullsReplicasAndCenterTogether) {
+TEST_F(SchedulerTest, ElasticAveragingMovesReplicasAndCenterTogether) {
   // Two replicas, one step each: w = 1, z = 0, a = .25: z = .5, w = .75.
   Engine& pulling = engine("elastic:pull=0.25:period=1", 2, 5);
   EXPECT_TRUE(pulling.run_epoch(position_, go_on));

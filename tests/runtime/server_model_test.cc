@@ -1,5 +1,5 @@
-// Pulls, pushes and updates by the formula, over every parameter: what those that look only at
-// changed rows must give.
+// Pulls, pushes and updates of a parameter server, which look only at changed rows, compared with
+// the formula over every parameter.
 #include <cmath>
 #include <deque>
 #include <numeric>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "evener/nn/initialise.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 
 namespace evener {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::size_t kRows = 4;
 class ServerModelTest : public testing::TestWithParam<std::string> {
  protected:
   ServerModelTest() {
-    // Many features in few rows: most are missing from most pushes.
+    // Many features in few rows: most features do not occur in most pushes.
     network_.features = data_.feature_count;
     network_.labels = data_.label_count;
     network_.hidden = {8};
@@ -42,7 +42,7 @@ class ServerModelTest : public testing::TestWithParam<std::string> {
     models_->resume();
   }
 
-  /// On both sides: `worker` pulls, trains on rows that nobody had before, and pushes.
+  /// In the model and in the reference: `worker` pulls, trains on new rows, and pushes.
   void pull_and_push(int worker, int steps = 1) {
     const auto index = static_cast<std::size_t>(worker);
     Task task;
@@ -97,16 +97,16 @@ class ServerModelTest : public testing::TestWithParam<std::string> {
   Network network_;
   Training training_;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::unique_ptr<Models> models_;
+  std::unique_ptr<PushSharing> models_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::vector<float> global_, momentum_;
   std::vector<std::vector<float>> pushes_;
-  std::deque<std::vector<std::uint32_t>> rows_;  // tasks look at them
+  std::deque<std::vector<std::uint32_t>> rows_;  // tasks refer to them
   std::uint32_t next_row_ = 0;
   std::uint64_t steps_ = 0;
 };
 
-TEST_P(ServerModelTest, MeansOfAll) {
+TEST_P(ServerModelTest, AppliesTheMeanOfAllPushes) {
   for (int round = 0; round < 5; ++round) {
     for (int worker = 0; worker < kWorkers; ++worker) pull_and_push(worker);
     apply_pushes({{0, 1, 2}, 1, 1, 0});
@@ -114,7 +114,7 @@ TEST_P(ServerModelTest, MeansOfAll) {
   expect_same();
 }
 
-TEST_P(ServerModelTest, LatePushesAndPullsOfWhatChangedMeanwhile) {
+TEST_P(ServerModelTest, LatePushesAndPullsOfRowsThatChangedMeanwhile) {
   pull_and_push(0);
   pull_and_push(1, 3);
   pull_and_push(2);
@@ -130,7 +130,7 @@ TEST_P(ServerModelTest, LatePushesAndPullsOfWhatChangedMeanwhile) {
   expect_same();
 }
 
-TEST_P(ServerModelTest, MomentumInPartsOfAStep) {
+TEST_P(ServerModelTest, MomentumOfPushesThatAreAShareOfAStep) {
   for (int round = 0; round < 4; ++round) {
     for (int worker = 0; worker < kWorkers; ++worker) {
       pull_and_push(worker);
@@ -143,7 +143,7 @@ TEST_P(ServerModelTest, MomentumInPartsOfAStep) {
   expect_same();
 }
 
-TEST_P(ServerModelTest, ARejectedPushLeavesNoTraceAndItsRowsArePulledAnew) {
+TEST_P(ServerModelTest, ARejectedPushChangesNothingAndItsRowsArePulledAgain) {
   pull_and_push(0);
   models_->reject(0);
   pull_and_push(0);
@@ -155,7 +155,7 @@ TEST_P(ServerModelTest, ARejectedPushLeavesNoTraceAndItsRowsArePulledAnew) {
   expect_same();
 }
 
-TEST_P(ServerModelTest, OnlyWhatChangedTravels) {
+TEST_P(ServerModelTest, OnlyChangedRowsAreTransferred) {
   const auto task_of = [&](int worker, const std::vector<std::uint32_t>& rows) {
     Task task;
     task.worker = worker;
@@ -172,13 +172,13 @@ TEST_P(ServerModelTest, OnlyWhatChangedTravels) {
   models_->end(task);
   models_->apply_pushes({{0}, 1, 1, 0});
   models_->begin(task);
-  EXPECT_EQ(models_->traffic(task).in, first.out);  // its own rows changed, and no other
+  EXPECT_EQ(models_->traffic(task).in, first.out);  // only its own rows changed
   EXPECT_EQ(models_->traffic(task).out, first.out);
 }
 
-// What a compressed push leaves out comes with a later one, also where pushes between them are
-// thrown away: in the end the model has moved by all that was pushed.
-TEST(CompressedPushes, NothingIsLost) {
+// What a compressed push leaves out is in a later push, also where pushes between them are
+// rejected: in the end the model has moved by the sum of all pushes.
+TEST(CompressedPushes, LoseNothing) {
   const Dataset data = small_data(200, 400);
   Network network;
   network.features = data.feature_count;
@@ -196,7 +196,7 @@ TEST(CompressedPushes, NothingIsLost) {
     initialise(network, 5, start.span());
     models->give(0, std::move(start));
     for (std::uint64_t i = 0; i < 40; ++i) {
-      // One step; at rate 0 nothing new comes after it, and what is owed is paid.
+      // Only the first step changes anything: the others, with rate 0, send the rest of it.
       Task task;
       task.work = Work::pushed;
       task.parts.push_back({{rows, 2}, Step{i + 1, i == 0 ? 0.3F : 0.0F}});

@@ -1,4 +1,4 @@
-// Strategies on real replicas, in both runtimes.
+// Every strategy on real replicas, in real and in virtual time.
 #include <cmath>
 #include <set>
 
@@ -92,7 +92,7 @@ DeviceModel model(double per_row, bool in_place = false, int threads = 1) {
 
 class SingleWorker : public testing::TestWithParam<std::string> {};
 
-TEST_P(SingleWorker, EqualsSequentialBitForBitInBothRuntimes) {
+TEST_P(SingleWorker, EqualsSequentialBitForBitInRealAndVirtualTime) {
   const Dataset data = small_data(300);
   for (const auto optimizer : {Optimizer::sgd, Optimizer::momentum, Optimizer::adam}) {
     Setting plain{.strategy = "sequential"};
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-TEST(Sync, TwoWorkersDoWhatOneDoesWithTheWholeBatch) {
+TEST(Sync, TwoWorkersEqualOneWithTheWholeBatch) {
   const Dataset data = small_data(320);
   for (const auto optimizer : {Optimizer::sgd, Optimizer::adam}) {
     Setting one{.strategy = "sequential"};
@@ -144,8 +144,8 @@ TEST(Sync, TwoWorkersDoWhatOneDoesWithTheWholeBatch) {
   }
 }
 
-// What a device was to do next, and pieces that nobody has yet, must not become updates of a few
-// rows: Adam would remember their noise for long.
+// Rows that are set aside or not assigned when a run pauses must not become updates of a few rows:
+// their noise would stay in Adam's state for long.
 TEST(Sync, APauseMakesNoSmallUpdate) {
   const Dataset data = small_data(320);
   for (const char* strategy : {"sync", "sync:split=speed"}) {
@@ -155,9 +155,9 @@ TEST(Sync, APauseMakesNoSmallUpdate) {
       const Trained whole = trained(data, setting);
       setting.pause_every = 3;
       const Trained paused = trained(data, setting);
-      // An epoch may end with one more: what is left is not always a batch.
+      // An epoch may have one update more: its last rows are not always a whole batch.
       EXPECT_LE(paused.steps, 2U * (320 / 16 + 1)) << strategy << " " << second;
-      // Rows are in other batches then, but for that nothing differs.
+      // Only the batches that the rows are in differ.
       EXPECT_NEAR(paused.loss, whole.loss, 0.05 * whole.loss) << strategy << " " << second;
     }
   }
@@ -165,7 +165,7 @@ TEST(Sync, APauseMakesNoSmallUpdate) {
 
 class AnyStrategy : public testing::TestWithParam<std::string> {};
 
-TEST_P(AnyStrategy, LearnsOnTwoThreadsForReal) {
+TEST_P(AnyStrategy, LearnsOnTwoRealThreads) {
   const Dataset data = small_data(600);
   Setting setting{.strategy = GetParam()};
   setting.devices = {"cpu:1", "cpu:2"};
@@ -224,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, AnyStrategy, testing::ValuesIn(all_strategi
                            return name;
                          });
 
-TEST(Gossip, NodesThatNeverExchangeAreLocalSgdToTheBit) {
+TEST(Gossip, NodesThatNeverExchangeEqualLocalSgdToTheBit) {
   const Dataset data = small_data(640);
   Setting alone{.strategy = "adaptive-gossip:eps=inf:k-max=inf:warmup=0"};
   alone.models = {model(1e-3), model(2e-3), model(1e-3)};
@@ -236,7 +236,7 @@ TEST(Gossip, NodesThatNeverExchangeAreLocalSgdToTheBit) {
   for (const auto& worker : never.workers) EXPECT_EQ(worker.bytes, 0U);
 }
 
-TEST(Gossip, WhatChangesAtAllIsExchangedAsByGossipEveryStep) {
+TEST(Gossip, WithAThresholdOfZeroAdaptiveGossipExchangesLikeGossip) {
   const Dataset data = small_data(640);
   for (const char* more : {"", ":overlap=0", ":merge=pushsum"}) {
     Setting every{.strategy = std::string("gossip") + more};
@@ -267,7 +267,7 @@ TEST(Gossip, ExchangesAndBytesAreCounted) {
     EXPECT_GT(exchanges, 0U) << strategy;
     return std::pair(static_cast<double>(sum), static_cast<double>(exchanges));
   };
-  // Each of two that exchange sends its model; an offer that is declined has travelled for nothing.
+  // Both peers of an exchange send their model; a declined offer was sent too.
   const auto [every, exchanges] = bytes("gossip:overlap=0");
   EXPECT_GE(every, exchanges * static_cast<double>(whole));
   EXPECT_LT(bytes("gossip:overlap=0:period=8").first, 0.25 * every);
@@ -277,7 +277,7 @@ TEST(Gossip, ExchangesAndBytesAreCounted) {
   EXPECT_LT(bytes("adaptive-gossip:overlap=0:warmup=2:eps=0.5").first, 0.5 * every);
 }
 
-TEST(Gossip, ReplicasStayNearEachOtherAndTheirMeanLearns) {
+TEST(Gossip, ReplicasStayCloseAndTheirMeanLearns) {
   const Dataset data = small_data(1600);
   for (const char* strategy :
        {"gossip", "gossip:merge=pushsum", "gossip:peer-choice=ring", "gossip:rows=changed",
@@ -304,7 +304,7 @@ TEST(VirtualTime, ASecondEqualDeviceHalvesTheTime) {
   EXPECT_LT(alone / together, 2.05);
 }
 
-TEST(VirtualTime, TheSlowHoldUpSyncAndNotAdaptiveSgd) {
+TEST(VirtualTime, ASlowDeviceDelaysSyncAndNotAdaptiveSgd) {
   const Dataset data = small_data(1600);
   Setting setting{.strategy = "sync"};
   setting.models = {model(1e-3), model(4e-3)};
@@ -314,8 +314,8 @@ TEST(VirtualTime, TheSlowHoldUpSyncAndNotAdaptiveSgd) {
   EXPECT_GT(sync / adaptive, 1.5);
 }
 
-// Speeds decide who waits, not what is computed: in every round all take the same rows.
-TEST(Bsp, GivesTheSameBitsWhateverTheSpeeds) {
+// Speeds decide which worker waits, not what is computed: the rows of every round are the same.
+TEST(Bsp, ResultsDoNotDependOnSpeeds) {
   const Dataset data = small_data(480);
   Setting setting{.strategy = "bsp"};
   setting.batch = 48;
@@ -328,7 +328,7 @@ TEST(Bsp, GivesTheSameBitsWhateverTheSpeeds) {
   EXPECT_GT(unequal.seconds, 3 * equal.seconds);
   setting.strategy = "dasp:beta=inf:split=equal";
   EXPECT_EQ(trained(data, setting).parameters, equal.parameters);
-  // By pace the slow get fewer rows, and the rows of an update are other ones.
+  // With a split by throughput a slow worker gets fewer rows, so the rows of an update differ.
   setting.strategy = "bsp:split=speed";
   const Trained paced = trained(data, setting);
   EXPECT_LT(paced.seconds, 0.8 * unequal.seconds);
@@ -346,7 +346,7 @@ TEST(Dasp, DoesNotWaitForAStragglerAsBspDoes) {
   EXPECT_GT(bsp / trained(data, setting).seconds, 4);
 }
 
-TEST(Server, ANodeThatFailsIsReplacedByTheOthers) {
+TEST(Server, OtherNodesTrainTheRowsOfOneThatFails) {
   const Dataset data = small_data(800);
   for (const char* strategy : {"bsp", "asp", "ssp:s=0", "dssp", "dasp", "dasp:beta=inf"}) {
     Setting setting{.strategy = strategy};
@@ -359,8 +359,8 @@ TEST(Server, ANodeThatFailsIsReplacedByTheOthers) {
   }
 }
 
-// Under every strategy: it gets the model as it is, and its share of the rows from then on.
-TEST_P(AnyStrategy, ADeviceThatComesLateTakesPart) {
+// In every strategy it gets the current model, and its share of the rows from then on.
+TEST_P(AnyStrategy, ADeviceThatJoinsLateTakesPart) {
   const Dataset data = small_data(1600);
   Setting setting{.strategy = GetParam()};
   const bool in_place = GetParam() == "hogwild";
@@ -375,7 +375,7 @@ TEST_P(AnyStrategy, ADeviceThatComesLateTakesPart) {
   EXPECT_LT(late.loss, 1.5 * all.loss);
 }
 
-TEST(VirtualTime, ADeviceThatFailsIsReplacedByTheOthers) {
+TEST(VirtualTime, OtherDevicesTrainTheRowsOfOneThatFails) {
   const Dataset data = small_data(800);
   Setting setting{.strategy = "adaptive-sgd:mega-batch=5"};
   setting.models = {model(1e-3), model(1e-3)};
@@ -385,8 +385,8 @@ TEST(VirtualTime, ADeviceThatFailsIsReplacedByTheOthers) {
   EXPECT_LT(result.workers[1].rows, 400U);
 }
 
-TEST(Hogbatch, OverwritingLosesWhatOthersDidMeanwhileAndDeltasDoNot) {
-  // The accelerator's steps take long, the CPU does many in between.
+TEST(Hogbatch, OverwritingLosesUpdatesOfOthersAndDeltasDoNot) {
+  // The accelerator's steps are slow; the CPU does many meanwhile.
   const Dataset data = small_data(600);
   Setting setting{.strategy = "hogbatch:cpu-batch=4:accelerator-batch=64"};
   setting.optimizer = Optimizer::sgd;
@@ -398,7 +398,7 @@ TEST(Hogbatch, OverwritingLosesWhatOthersDidMeanwhileAndDeltasDoNot) {
   EXPECT_LT(delta, overwrite);
 }
 
-TEST(Links, ASlowLinkCostsACopyEachWay) {
+TEST(Links, ASlowLinkCostsACopyInEachDirection) {
   const Dataset data = small_data(64);
   Setting setting{.strategy = "hogbatch:accelerator-batch=64"};
   setting.epochs = 1;
@@ -416,7 +416,7 @@ TEST(Links, ASlowLinkCostsACopyEachWay) {
   EXPECT_NEAR(with - without, 3e-3 + (2 * bytes + rows) / 1e6, 1e-9);
 }
 
-// Nodes without links of their own: all waiting is for the servers.
+// Nodes without links: they wait only for the servers.
 TEST(Links, PullsAndPushesQueueAtTheServers) {
   const Dataset data = small_data(64);
   Setting setting{.strategy = "bsp"};
@@ -438,7 +438,7 @@ TEST(Links, PullsAndPushesQueueAtTheServers) {
   EXPECT_NEAR(trained(data, setting).seconds - without, pass / 4 - apply_pushes_calls * 3 / 4,
               1e-9);
 
-  // Four at once: each pull waits for those before it.
+  // Four pulls at once: each waits for those before it.
   setting.servers = 1;
   setting.models.resize(4, model(1e-4));
   setting.server_bandwidth = 0;
@@ -452,12 +452,12 @@ TEST(Links, PullsAndPushesQueueAtTheServers) {
   EXPECT_EQ(four.parameters, trained(data, setting).parameters);
 }
 
-// Where only what changed travels, nothing that changed may be missed. These strategies decide by
-// rounds, so that the order of arrivals does not matter.
+// Devices with their own memory transfer only changed rows, and must not miss one. These strategies
+// decide by rounds, so that the order of arrivals does not matter.
 class RemoteMemory : public testing::TestWithParam<std::string> {};
 
-TEST_P(RemoteMemory, GivesTheSameBits) {
-  const Dataset data = small_data(200, 300);  // most features are missing from most rounds
+TEST_P(RemoteMemory, EqualsHostMemoryToTheBit) {
+  const Dataset data = small_data(200, 300);  // most features do not occur in most rounds
   Setting local{GetParam(), {"cpu:1", "cpu:1"}};
   Setting remote{GetParam(), {"remote", "cpu:1"}};
   EXPECT_EQ(trained(data, remote).parameters, trained(data, local).parameters);
@@ -467,7 +467,7 @@ TEST_P(RemoteMemory, GivesTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(Rounds, RemoteMemory, testing::Values("sync", "sma"));
 
-TEST(RemoteMemory, CopiesOfASharedModelMissNothing) {
+TEST(RemoteMemory, CopiesOfASharedModelMissNoChange) {
   const Dataset data = small_data(200, 300);
   const Setting local{"sequential", {"cpu:1"}, {}, Optimizer::sgd};
   const Setting remote{"hogbatch:accelerator-batch=16", {"remote"}, {}, Optimizer::sgd};

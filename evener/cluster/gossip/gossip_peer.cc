@@ -232,7 +232,7 @@ class GossipPeer {
     const Seconds begin = now();
     work();
     result_.timeline.add_merge(begin, now());
-    result_.timeline.add_letter(options_.self, 0, true);
+    result_.timeline.add_completed_exchange(options_.self);
     ++result_.exchanges;
     if (const auto apart = replica_.apart()) {
       ++result_.met;
@@ -256,13 +256,13 @@ class GossipPeer {
     for (auto& chunk : chunks_of(bytes, sequence)) channel->send(std::move(chunk));
     result_.sent += bytes->size();
     if (!bytes->empty()) result_.whole += map_.size() * sizeof(float);
-    result_.timeline.add_letter(options_.self, bytes->size(), false);
+    result_.timeline.add_message(options_.self, bytes->size());
   }
 
   void take_letter(PeerEvent& event, PeerState& other) {
     const std::uint64_t sequence = event.message.sequence();
     result_.received += event.update.bytes();
-    result_.timeline.add_letter(options_.self, event.update.bytes(), false);
+    result_.timeline.add_message(options_.self, event.update.bytes());
     if (event.why.empty()) event.why = why_useless(event, map_, options_.rule.push_sum);
     if (!event.why.empty()) {
       ++result_.refused;

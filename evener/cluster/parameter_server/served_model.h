@@ -6,13 +6,13 @@
 
 #include "evener/cluster/parameter_server/push_pull_session.h"
 #include "evener/cluster/parameter_server/worker_states.h"
-#include "evener/runtime/models.h"
+#include "evener/runtime/model_kinds.h"
 
 namespace evener {
 
 class ShardServers;
 
-class ServedModel : public Models {
+class ServedModel : public PushSharing {
  public:
   /// Null where servers keep the model; then there are so many of them.
   virtual ServedShard* served() { return nullptr; }

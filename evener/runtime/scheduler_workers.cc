@@ -1,0 +1,78 @@
+// The scheduler's workers: they join, leave and fail. The rows of a worker that is lost go back to
+// the epoch, and the policy is told.
+#include <fmt/format.h>
+
+#include "evener/runtime/scheduler.h"
+
+namespace evener {
+
+namespace {
+
+/// Workers of a cluster are lost for many reasons that have nothing to do with their batch.
+constexpr int kMostLossesInCluster = 9;
+
+/// Most errors of a device start with its name already, without the part that an emulation adds.
+std::string blame(const std::string& name, const std::string& why) {
+  const std::string device = name.substr(0, name.find(" (")) + ": ";
+  return fmt::format("{}: {}", name, why.starts_with(device) ? why.substr(device.size()) : why);
+}
+
+}  // namespace
+
+void Scheduler::join(int worker) {
+  ++present_;
+  status(worker).lost = false;
+  timeline_.set_lost(worker, false);
+  tell(Joined{worker, workers_[static_cast<std::size_t>(worker)]});
+}
+
+void Scheduler::update_membership() {
+  const auto apply_change = [&](const Change& change) {
+    WorkerTraits& traits = workers_[static_cast<std::size_t>(change.worker)];
+    switch (change.kind) {
+      case Change::Kind::joined:
+        notes_.push_back(fmt::format("{} has joined", traits.name));
+        traits.most_rows = change.most_rows;
+        return join(change.worker);
+      case Change::Kind::lost:
+        return lose(change.worker, change.why);
+      case Change::Kind::suspected:
+        return tell(Suspected{change.worker, true, executor_.now()});
+      case Change::Kind::trusted:
+        return tell(Suspected{change.worker, false, executor_.now()});
+    }
+    throw Error("a worker changed in an unknown way");
+  };
+  for (const Change& change : executor_.take_changes()) apply_change(change);
+}
+
+bool Scheduler::waits_for_workers() const {
+  return present_ == 0 && executor_.awaits() && !pausing_ && !ledger_.exhausted();
+}
+
+void Scheduler::lose(int worker, const std::string& why) {
+  models_.lose(worker);
+  drop(worker, why, {});
+}
+
+void Scheduler::drop(int worker, const std::string& why, std::span<const Part> parts) {
+  const std::string reason = blame(workers_[static_cast<std::size_t>(worker)].name, why);
+  timeline_.set_lost(worker, true);
+  if (--present_ == 0 && !executor_.awaits()) throw DeviceError(reason);
+  dropped_workers_.push_back(reason);
+  const int most = executor_.awaits() ? kMostLossesInCluster : 1;
+  const std::size_t nominal = ledger_.return_lost(worker, parts, most);
+  status(worker) = {.lost = true};
+  tell(Lost{worker, nominal, executor_.now()});
+}
+
+void Scheduler::drop_failures() {
+  for (auto& note : models_.take_notes()) notes_.push_back(std::move(note));
+  for (const Failure& failure : models_.take_failures()) {
+    if (status(failure.worker).lost) continue;
+    if (failure.merged) ledger_.mark_merged(failure.worker);
+    drop(failure.worker, failure.why, {});
+  }
+}
+
+}  // namespace evener
