@@ -4,16 +4,16 @@
 
 #include "tests/sanitized.h"
 
-#include "evener/device/cpu/kernels.h"
 #include "evener/device/cuda/probe.h"
 #include "evener/device/opencl/clblast.h"
 #include "evener/device/opencl/list.h"
+#include "evener/device/vector/vector_kernels.h"
 
 namespace evener {
 
 std::vector<std::string> devices_here() {
   std::vector<std::string> names;
-  for (const auto& name : cpu::instruction_sets()) {
+  for (const auto& name : instruction_sets()) {
     // Threads are the same in all instruction sets.
     if (!kThreadSanitized || names.empty()) names.push_back("cpu/" + name);
   }

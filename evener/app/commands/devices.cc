@@ -6,6 +6,7 @@
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/shell/output.h"
+#include "evener/core/cores.h"
 #include "evener/device/cpu/cpu_device.h"
 #include "evener/device/cuda/probe.h"
 #include "evener/device/opencl/list.h"
@@ -24,7 +25,7 @@ std::string cpu_description() {
 }
 
 Json cpu() {
-  const int cores = cpu::available_cores();
+  const int cores = available_cores();
   const double one = cpu::measure_peak(1) / 1e9;
   const double all = cores == 1 ? one : cpu::measure_peak(cores) / 1e9;
   return {{"name", "cpu"},  {"description", cpu_description()},

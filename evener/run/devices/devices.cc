@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/cores.h"
 #include "evener/core/error.h"
 #include "evener/device/cpu/cpu_device.h"
 #include "evener/device/opencl/list.h"
@@ -112,7 +113,7 @@ std::string crowding(const std::vector<std::string>& names) {
     threads += cores;
     processors.push_back(name);
   }
-  const auto cores = static_cast<unsigned>(cpu::available_cores());
+  const auto cores = static_cast<unsigned>(available_cores());
   if (threads <= cores) return "";
   return fmt::format("{} {} {} threads on {} {}: they slow each other down",
                      fmt::join(processors, " + "), processors.size() == 1 ? "is" : "are", threads,
