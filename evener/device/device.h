@@ -131,8 +131,7 @@ struct DeviceOptions {
   std::function<void(const std::string&)> say;  // told what keeps the user waiting; may be empty
 };
 
-/// "cpu" (all cores), "cpu:T", "opencl:P.D", "opencl:P.D.S", "cuda:N". UsageError names what is
-/// valid.
+/// By a name that a kind of device/registry.h takes, as in "cpu:4". UsageError names what is valid.
 std::unique_ptr<Device> make_device(const std::string& name, const DeviceOptions& options = {});
 
 /// A device that runs but failed: lost, or out of its memory.

@@ -205,7 +205,7 @@ void OpenClReplica::first_layer(const Step& step) {
   const LayerSegments& layer = session_.layout.layers.front();
   const std::size_t strip = std::size_t{tiling.strip} * tiling.vec;
   program.run("gather", (out.width + strip - 1) / strip, image.samples, session_.parameters(),
-              place(layer.weight.offset), place(layer.bias.offset), word(out.width),
+              offset64(layer.weight.offset), offset64(layer.bias.offset), word(out.width),
               session_.batch(), image.offsets, image.features, image.values, image.count,
               image.samples, plain_);
   const std::size_t panels = out.width / session_.panel;
@@ -253,9 +253,9 @@ void OpenClReplica::update_input(const Rule& rule) {
                        session_.plain_rows_of(first.width), word(panels), word(session_.groups()));
   session_.program.run("sparse_update", first.width / session_.program.tiling().vec, image.slots,
                        session_.parameters(), session_.state(1), session_.state(2),
-                       place(layer.weight.offset), place(layer.bias.offset), word(first.width),
-                       session_.batch(), image.slot_features, image.slot_begins, image.slot_samples,
-                       image.slot_values, image.slots, plain_, rule);
+                       offset64(layer.weight.offset), offset64(layer.bias.offset),
+                       word(first.width), session_.batch(), image.slot_features, image.slot_begins,
+                       image.slot_samples, image.slot_values, image.slots, plain_, rule);
 }
 
 double OpenClReplica::step(const Batch& batch, const Step& step, const NextStep* next) {

@@ -74,7 +74,7 @@ void RowCopies::merge(const cl::Buffer& into, const cl::Buffer& from, const Bloc
                       float keep, float add) {
   const std::size_t vec = session_.program.tiling().vec;
   const std::size_t vectors = (session_.layout.size - blocks.dense) / vec;
-  session_.program.run("merge_range", vectors, 1, into, from, place(blocks.dense), word(vectors),
+  session_.program.run("merge_range", vectors, 1, into, from, offset64(blocks.dense), word(vectors),
                        keep, add);
   in_portions(blocks, [&](std::span<const std::uint32_t> rows) {
     session_.program.run("merge_rows", blocks.width / vec, rows.size(), into, from, rows_,

@@ -31,7 +31,7 @@ Dropout dropout_for(const DropoutMask& mask);
 inline cl_uint word(std::size_t value) {
   return static_cast<cl_uint>(value);
 }
-inline cl_ulong place(std::size_t value) {
+inline cl_ulong offset64(std::size_t value) {
   return value;
 }
 cl_uint2 strides(std::size_t x, std::size_t y);
