@@ -8,8 +8,8 @@
 namespace evener {
 
 /// A regular file mapped read-only. Throws Error with the path and the system's reason.
-/// Whoever shortens the file while it is mapped makes reads of it fail (SIGBUS); files that we
-/// write ourselves are therefore always replaced (AtomicFile), never rewritten.
+/// If the file is shortened while it is mapped, reads of it fail (SIGBUS); files that we write
+/// ourselves are therefore always replaced (AtomicFile), never rewritten.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);

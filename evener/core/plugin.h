@@ -1,5 +1,5 @@
-// Parts of the command in shared objects of their own, which are loaded when somebody asks for
-// them.
+// Parts of the command in shared objects of their own, which are loaded when they are first
+// needed.
 #pragma once
 
 #include <string>

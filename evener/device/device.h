@@ -119,7 +119,7 @@ void apply_gradient(const Network& network, const Training& training, const Step
                     std::span<FloatBuffer> vectors, std::span<float> gradient,
                     std::span<const std::uint32_t> features);
 
-/// Of an OpenCL card: who multiplies the matrices of dense layers. CLBlast is the library.
+/// What multiplies the matrices of dense layers on an OpenCL card. The library is CLBlast.
 enum class ProductsBy { fastest, own, library };
 
 struct DeviceOptions {

@@ -32,7 +32,7 @@ struct ListedDevice {
   /// Parts that can be named on their own; each name is this device's name, a dot and a number.
   std::vector<std::string> parts;
   bool same_cores_as_cpu = false;
-  /// Whose cards it is one of, where more than one kind can use them ("NVIDIA"); empty: nobody's.
+  /// The maker of a card that more than one kind of device can use ("NVIDIA"); empty: no such card.
   std::string maker;
   /// For the conformance suite: other ways of computing on it, which DeviceOptions selects.
   std::vector<std::string> variants;
@@ -66,7 +66,7 @@ struct DeviceKind {
   bool in_host_memory = false;
   /// Devices of this kind, and not only parts of one, merge replicas without the host.
   bool merges_between_devices = false;
-  /// Of kinds that can use the same card, --devices auto takes the one with the lowest number.
+  /// Where several kinds can use one card, --devices auto takes the kind with the lowest number.
   int auto_order = 0;
 };
 

@@ -1,4 +1,5 @@
-// The batch that an accelerator works on and the next one, which is made ready and copied meanwhile.
+// The batch that an accelerator works on and the next one, which is made ready and copied
+// meanwhile.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// A model on a device with memory of its own: the order of a step, whoever computes it. The devices
-// differ in their memory and kernels, which a Backend has.
+// A model on a device with memory of its own: the order of a step, which is the same on all of
+// them. They differ in memory and kernels, which a Backend has.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,12 @@
 namespace evener::accelerator {
 
 /// Backend:
-///   Activity                          a layer's outputs and the gradient at them, on the device; its
+///   Activity                          a layer's outputs and the gradient at them, on the device;
+///   its
 ///                                     first members are units and width (units with padding)
 ///   OutputKernels, Rows               see output_layer.h and row_copies.h
-///   session                           network, training, layout, footprint; `capacity`, the samples
+///   session                           network, training, layout, footprint; `capacity`, the
+///   samples
 ///                                     that there is memory for; begin and prepare (batch_slots.h),
 ///                                     image(); flush(): starts what is on the queue; wait(): until
 ///                                     it has ended; drain(): the same, whatever became of it
@@ -33,9 +35,9 @@ namespace evener::accelerator {
 ///   scatter_input(out)                dense input: the features themselves
 ///   gather_input(out)                 sparse input: the first layer's sums
 ///   forward(layer, in, out)           a dense layer's sums
-///   activate(layer, out, step), derive(layer, out, step)   activation, dropout and their derivative
-///   backward(layer, at, in), update(layer, at, in, rule)
-///   update_input(first, rule)         sparse input: the rows of the batch's features
+///   activate(layer, out, step), derive(layer, out, step)   activation, dropout and their
+///   derivative backward(layer, at, in), update(layer, at, in, rule) update_input(first, rule)
+///   sparse input: the rows of the batch's features
 template <class Backend>
 class ReplicaOn : public Replica {
  public:
@@ -122,8 +124,8 @@ class ReplicaOn : public Replica {
   auto& session() { return backend_.session; }
   Vector vector_at(int i) const { return backend_.vector(static_cast<std::size_t>(i)); }
 
-  /// Around everything that talks to the device. Where it fails, copies that are under way end first:
-  /// their host memory may be freed next.
+  /// Around everything that talks to the device. Where it fails, copies that are under way end
+  /// first: their host memory may be freed next.
   template <class F>
   std::invoke_result_t<F> guarded(const char* what, F work) {
     try {

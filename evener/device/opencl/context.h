@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "evener/device/accelerator/footprint.h"
 #include "evener/device/device.h"
-#include "evener/device/footprint.h"
 #include "evener/device/opencl/cl.h"
 #include "evener/device/opencl/names.h"
 
