@@ -42,8 +42,8 @@ Dataset dense_rows(std::size_t features, std::uint32_t labels) {
 
 class Gemm {
  public:
-  Gemm(const opencl::Place& place, const Shape& shape)
-      : context_(opencl::open(place, {})),
+  Gemm(const opencl::DeviceId& id, const Shape& shape)
+      : context_(opencl::open(id, {})),
         shape_(shape),
         input_(floats(kBatch * shape.inputs)),
         weights_(floats(shape.inputs * shape.labels)),
@@ -71,7 +71,7 @@ class Gemm {
   cl::Buffer input_, weights_, out_;
 };
 
-void measure(const opencl::Place& place, const Shape& shape) {
+void measure(const opencl::DeviceId& id, const Shape& shape) {
   const Network network{.features = static_cast<std::uint32_t>(shape.inputs),
                         .hidden = {},
                         .labels = static_cast<std::uint32_t>(shape.labels),
@@ -79,9 +79,9 @@ void measure(const opencl::Place& place, const Shape& shape) {
   const Dataset data = dense_rows(shape.inputs, network.labels);
   std::vector<std::uint32_t> rows(kBatch);
   std::iota(rows.begin(), rows.end(), 0U);
-  const auto device = make_device(opencl::to_string(place));
+  const auto device = make_device(opencl::to_string(id));
   const auto replica = device->make_replica(network, {});
-  Gemm gemm(place, shape);
+  Gemm gemm(id, shape);
   const double first = gemm.run();
   std::vector<double> own, theirs;
   for (int i = 0; i < kRounds; ++i) {
@@ -100,8 +100,8 @@ void measure(const opencl::Place& place, const Shape& shape) {
   std::printf(
       "%-14s [%zu x %zu][%zu x %zu]  own prediction %6.1f GFLOP/s   CLBlast %6.1f, "
       "its first call %.1f s\n",
-      opencl::to_string(place).c_str(), kBatch, shape.inputs, shape.inputs, shape.labels,
-      speed(own), speed(theirs), first);
+      opencl::to_string(id).c_str(), kBatch, shape.inputs, shape.inputs, shape.labels, speed(own),
+      speed(theirs), first);
 }
 
 }  // namespace
@@ -109,9 +109,9 @@ void measure(const opencl::Place& place, const Shape& shape) {
 
 int main() {
   for (const auto& listed : evener::opencl::list()) {
-    if (!listed.usable) continue;
+    if (!listed.why_not.empty()) continue;
     for (const evener::Shape& shape : {evener::Shape{128, 4000}, {512, 512}, {512, 4000}}) {
-      evener::measure(listed.place, shape);
+      evener::measure(listed.id, shape);
     }
   }
 }

@@ -15,7 +15,7 @@
 
 #include "evener/data/batches.h"
 #include "evener/data/read.h"
-#include "evener/device/opencl/list.h"
+#include "evener/device/registry.h"
 
 namespace evener {
 namespace {
@@ -92,10 +92,12 @@ class InTurns final : public benchmark::ConsoleReporter {
 
 std::vector<std::string> all_devices() {
   std::vector<std::string> names{"cpu:1"};
-  for (const auto& device : opencl::list()) {
-    if (!device.usable) continue;
-    const std::string name = opencl::to_string(device.place);
-    names.push_back(device.processor && device.compute_units > 1 ? name + ".0" : name);
+  for (const DeviceKind& kind : device_kinds()) {
+    if (kind.in_host_memory) continue;
+    for (const ListedDevice& device : kind.list().devices) {
+      if (!device.usable()) continue;
+      names.push_back(device.parts.empty() ? device.name : device.parts.front());
+    }
   }
   return names;
 }

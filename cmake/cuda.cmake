@@ -1,5 +1,5 @@
 # libevener_cuda.so, the devices cuda:N: built where nvcc is, and loaded at run time by
-# evener/device/cuda/probe.cc. The command itself links nothing of CUDA's, so that it runs anywhere.
+# evener/device/cuda/cuda_kind.cc. The command itself links nothing of CUDA's, so that it runs anywhere.
 include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)

@@ -7,8 +7,9 @@ function(evener_cuda_sources sources kernels)
   file(GLOB cc CONFIGURE_DEPENDS ${plugin}/*.cc)
   # One of these, by whether NCCL is there.
   list(REMOVE_ITEM cc ${plugin}/nccl_merges.cc ${plugin}/no_merges.cc)
-  set(own core/buffer nn/network nn/training device/batch_image device/device device/footprint
-          device/label_results device/update_rule)
+  set(own core/buffer nn/network nn/training device/device device/update_rule
+          device/accelerator/batch_image device/accelerator/footprint
+          device/accelerator/label_results)
   list(TRANSFORM own REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/evener/\\1.cc")
   set(${sources} ${cc} ${own} PARENT_SCOPE)
   set(${kernels} ${cu} PARENT_SCOPE)

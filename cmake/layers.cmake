@@ -1,10 +1,24 @@
-# evener_layer(NAME [USES layer...] [LIBRARIES target...])
+# evener_layer(NAME [USES layer...] [LIBRARIES target...] [BACKENDS folder...])
 # A static library evener_NAME of all sources in evener/NAME. The file lists are globbed, so that a
 # new policy or device is its own files and nothing else. Folders named plugin are other targets.
+# BACKENDS are folders that are optional: where the option EVENER_FOLDER is off, only their absent.cc
+# is built, with names.cc beside it; where it is on, all but absent.cc.
 function(evener_layer name)
-  cmake_parse_arguments(ARG "" "" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "USES;LIBRARIES;BACKENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/evener/${name}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/app/main\\.cc$|/plugin/")
+  foreach(backend ${ARG_BACKENDS})
+    string(TOUPPER EVENER_${backend} enabled)
+    set(absent "/${name}/${backend}/absent\\.cc$")
+    if(${enabled})
+      list(FILTER sources EXCLUDE REGEX ${absent})
+    else()
+      set(kept ${sources})
+      list(FILTER kept INCLUDE REGEX "/${name}/${backend}/(absent|names)\\.cc$")
+      list(FILTER sources EXCLUDE REGEX "/${name}/${backend}/")
+      list(APPEND sources ${kept})
+    endif()
+  endforeach()
   add_library(evener_${name} STATIC ${sources})
   list(TRANSFORM ARG_USES PREPEND evener_)
   target_link_libraries(evener_${name} PUBLIC evener_flags ${ARG_USES} ${ARG_LIBRARIES})

@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cassert>
 
-#include "evener/device/cpu/batch_state.h"
-#include "evener/device/cpu/kernels.h"
-#include "evener/device/cpu/layer_update.h"
 #include "evener/device/device.h"
+#include "evener/device/vector/vector_kernels.h"
 
 namespace evener {
 
@@ -30,7 +28,7 @@ class GradientStep {
       const std::span<float> row =
           gradient_.subspan(weight.offset + unit * weight.stride, weight.stride);
       const float norm = kernels_.square_norm(row.data(), row.size()) + bias[unit] * bias[unit];
-      const float factor = cpu::clip_factor(rule_.clip, norm);
+      const float factor = clip_factor(rule_.clip, norm);
       for (float& g : row) g *= factor;
       bias[unit] *= factor;
     }
@@ -51,7 +49,7 @@ class GradientStep {
   void row(std::size_t offset, std::size_t width, float l2) {
     float* values = gradient_.data() + offset;
     if (rule_.clip > 0) {
-      const float factor = cpu::clip_factor(rule_.clip, kernels_.square_norm(values, width));
+      const float factor = clip_factor(rule_.clip, kernels_.square_norm(values, width));
       for (std::size_t i = 0; i < width; ++i) values[i] *= factor;
     }
     update(offset, width, l2);
@@ -61,9 +59,9 @@ class GradientStep {
     kernels_.update(rule_, vectors_.at(offset), gradient_.data() + offset, n, l2);
   }
 
-  const cpu::Kernels& kernels_ = cpu::kernels();
+  const VectorKernels& kernels_ = vector_kernels();
   UpdateRule rule_;
-  cpu::Vectors vectors_;
+  ModelVectors vectors_;
   std::span<float> gradient_;
 };
 

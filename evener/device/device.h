@@ -119,7 +119,7 @@ void apply_gradient(const Network& network, const Training& training, const Step
                     std::span<FloatBuffer> vectors, std::span<float> gradient,
                     std::span<const std::uint32_t> features);
 
-/// Of an OpenCL card: who multiplies the matrices of dense layers. CLBlast is the library.
+/// What multiplies the matrices of dense layers on an OpenCL card. The library is CLBlast.
 enum class ProductsBy { fastest, own, library };
 
 struct DeviceOptions {
@@ -131,8 +131,7 @@ struct DeviceOptions {
   std::function<void(const std::string&)> say;  // told what keeps the user waiting; may be empty
 };
 
-/// "cpu" (all cores), "cpu:T", "opencl:P.D", "opencl:P.D.S", "cuda:N". UsageError names what is
-/// valid.
+/// By a name that a kind of device/registry.h takes, as in "cpu:4". UsageError names what is valid.
 std::unique_ptr<Device> make_device(const std::string& name, const DeviceOptions& options = {});
 
 /// A device that runs but failed: lost, or out of its memory.

@@ -28,4 +28,9 @@ UpdateRule update_rule(const Training& training, const Step& step) {
   return rule;
 }
 
+float clip_factor(float clip, float square_norm) {
+  const float norm = std::sqrt(square_norm);
+  return norm > clip ? clip / norm : 1.0F;
+}
+
 }  // namespace evener

@@ -25,4 +25,7 @@ float least_share_of_square(float beta1, float beta2);
 
 UpdateRule update_rule(const Training& training, const Step& step);
 
+/// What clipping multiplies a gradient of this squared norm by.
+float clip_factor(float clip, float square_norm);
+
 }  // namespace evener

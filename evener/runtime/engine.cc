@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "evener/device/cpu/cpu_device.h"
+#include "evener/core/cores.h"
 #include "evener/runtime/wall_clock.h"
 
 namespace evener {
@@ -48,7 +48,7 @@ std::unique_ptr<Models> models_of(const EngineSetup& setup) {
   models.training = setup.training;
   models.data = setup.plan.data;
   // In virtual time, other simulations may use the other cores.
-  if (!setup.virtual_time) models.merge_threads = cpu::available_cores();
+  if (!setup.virtual_time) models.merge_threads = available_cores();
   for (const auto& device : setup.devices) models.devices.push_back(device.get());
   if (setup.remote_workers) return setup.remote_workers->make_models(models, setup.strategy);
   return make_models(models, setup.strategy);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "evener/device/cpu/kernels.h"
+#include "evener/device/vector/vector_kernels.h"
 #include "evener/runtime/merge_walk.h"
 #include "evener/runtime/model_kinds.h"
 
@@ -71,7 +71,7 @@ class GradientModel final : public GradientSharing {
       for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (gradients[i].size() == 0) continue;
         float* gradient = gradients[i].data() + at;
-        cpu::kernels().add_scaled(gradient, static_cast<float>(weights[i]), sum_.data() + at, n);
+        vector_kernels().add_scaled(gradient, static_cast<float>(weights[i]), sum_.data() + at, n);
         std::fill_n(gradient, n, 0.0F);  // for the next round
       }
     });

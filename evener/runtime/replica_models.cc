@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "evener/device/cpu/kernels.h"
+#include "evener/device/vector/vector_kernels.h"
 #include "evener/runtime/merge_walk.h"
 #include "evener/runtime/model_kinds.h"
 #include "evener/runtime/replica_distance.h"
@@ -177,7 +177,7 @@ class ReplicaModels final : public ReplicaSharing {
       double squares = 0;
       for (std::size_t at = 0; at < views[i].size(); at += kMostBlock) {
         const std::size_t n = std::min(kMostBlock, views[i].size() - at);
-        squares += cpu::kernels().square_norm(views[i].data() + at, n);
+        squares += vector_kernels().square_norm(views[i].data() + at, n);
       }
       norms[i] = std::sqrt(squares) / static_cast<double>(layout_.parameters());
     }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "evener/core/team.h"
-#include "evener/device/cpu/kernels.h"
+#include "evener/device/vector/vector_kernels.h"
 #include "evener/runtime/model_kinds.h"
 
 namespace evener {
@@ -63,7 +63,7 @@ class SharedModel final : public Models {
     find_rows(task, worker);
     const Blocks blocks = blocks_of(worker);
     for_blocks(blocks, size_, [&](std::size_t at, std::size_t n) {
-      cpu::kernels().copy(shared_[0].data() + at, worker.loaded.data() + at, n);
+      vector_kernels().copy(shared_[0].data() + at, worker.loaded.data() + at, n);
     });
     worker.copy->load_blocks(0, blocks, worker.loaded.span());
   }
@@ -97,10 +97,10 @@ class SharedModel final : public Models {
       float* shared = shared_[0].data() + at;
       // With one worker both give the same result, except for rounding.
       if (overwrites_ || workers_.size() == 1) {
-        cpu::kernels().copy(worker.stepped.data() + at, shared, n);
+        vector_kernels().copy(worker.stepped.data() + at, shared, n);
       } else {
-        cpu::kernels().add_difference(worker.stepped.data() + at, worker.loaded.data() + at, shared,
-                                      n);
+        vector_kernels().add_difference(worker.stepped.data() + at, worker.loaded.data() + at,
+                                        shared, n);
       }
     });
   }

@@ -25,7 +25,7 @@ class Conformance : public testing::TestWithParam<std::string> {
   void SetUp() override {
     if (on_cpu()) cpu::use_instruction_set(GetParam().substr(4));
   }
-  void TearDown() override { cpu::use_instruction_set(cpu::instruction_sets().front()); }
+  void TearDown() override { cpu::use_instruction_set(instruction_sets().front()); }
   bool on_cpu() const { return GetParam().starts_with("cpu/"); }
 };
 

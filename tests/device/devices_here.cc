@@ -4,50 +4,59 @@
 
 #include "tests/sanitized.h"
 
-#include "evener/device/cpu/kernels.h"
-#include "evener/device/cuda/probe.h"
-#include "evener/device/opencl/clblast.h"
-#include "evener/device/opencl/list.h"
+#include "evener/device/registry.h"
+#include "evener/device/vector/vector_kernels.h"
 
 namespace evener {
 
+namespace {
+
+/// Usable devices of kinds with memory of their own.
+template <class F>
+void for_accelerators(F f) {
+  for (const DeviceKind& kind : device_kinds()) {
+    if (kind.in_host_memory) continue;
+    for (const ListedDevice& device : kind.list().devices) {
+      if (device.usable()) f(kind, device);
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> devices_here() {
   std::vector<std::string> names;
-  for (const auto& name : cpu::instruction_sets()) {
+  for (const auto& name : instruction_sets()) {
     // Threads are the same in all instruction sets.
     if (!kThreadSanitized || names.empty()) names.push_back("cpu/" + name);
   }
-  for (const auto& listed : opencl::list()) {
-    if (!listed.usable) continue;
-    const std::string whole = opencl::to_string(listed.place);
-    names.push_back(whole);
-    if (listed.processor && listed.compute_units > 1 && !kSanitized) {
-      names.push_back("card/" + whole);
-      if (!opencl::clblast_file().empty()) names.push_back("clblast/" + whole);
-      names.push_back(whole + ".0");
-      names.push_back(whole + ".1");
-    }
-  }
-  for (const auto& card : cuda::probe().cards) names.push_back(card.name);
+  for (const auto& name : accelerators_here()) names.push_back(name);
   return names;
 }
 
 std::vector<std::string> accelerators_here() {
-  std::vector<std::string> names = devices_here();
-  std::erase_if(names, [](const std::string& name) { return name.starts_with("cpu/"); });
+  std::vector<std::string> names;
+  for_accelerators([&](const DeviceKind&, const ListedDevice& device) {
+    names.push_back(device.name);
+    if (kSanitized) return;
+    for (const auto& variant : device.variants) names.push_back(variant + "/" + device.name);
+    for (std::size_t i = 0; i < 2 && i < device.parts.size(); ++i) {
+      names.push_back(device.parts[i]);
+    }
+  });
   return names;
 }
 
 std::vector<std::pair<std::string, std::string>> pairs_here() {
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const auto& listed : opencl::list()) {
-    const std::string whole = opencl::to_string(listed.place);
-    if (listed.usable && listed.processor && listed.compute_units > 1) {
-      pairs.emplace_back(whole + ".0", whole + ".1");
-    }
-  }
-  const auto cards = cuda::probe().cards;
-  if (cards.size() > 1) pairs.emplace_back(cards[0].name, cards[1].name);
+  const DeviceKind* last_kind = nullptr;
+  std::string last;
+  for_accelerators([&](const DeviceKind& kind, const ListedDevice& device) {
+    if (device.parts.size() > 1) pairs.emplace_back(device.parts[0], device.parts[1]);
+    if (kind.merges_between_devices && last_kind == &kind) pairs.emplace_back(last, device.name);
+    last_kind = &kind;
+    last = device.name;
+  });
   return pairs;
 }
 

@@ -10,10 +10,9 @@
 
 namespace evener {
 
-/// Every device of this machine: the CPU with each of its instruction sets ("cpu/AVX2"), every
-/// OpenCL device as a whole, two parts of it, and a processor with the layouts that cards get
-/// ("card/opencl:0.0"), the same with CLBlast's products ("clblast/opencl:0.0"), and every CUDA
-/// card.
+/// Every device that the registry lists on this machine: the CPU with each of its instruction sets
+/// ("cpu/AVX2"); others as a whole, two parts of each, and its variants ("card/opencl:0.0": the
+/// layouts that cards get, "clblast/opencl:0.0": CLBlast's products).
 std::vector<std::string> devices_here();
 /// Those with memory of their own.
 std::vector<std::string> accelerators_here();

@@ -8,19 +8,19 @@
 #include <rapidcheck/gtest.h>
 
 #include "evener/core/buffer.h"
-#include "evener/device/cpu/kernels.h"
+#include "evener/device/vector/vector_kernels.h"
 
 namespace evener {
 namespace {
 
 /// One vector of parameters with adam's sums.
 struct State {
-  FloatBuffer weight{cpu::kMaxPanel}, m{cpu::kMaxPanel}, v{cpu::kMaxPanel},
-      gradient{cpu::kMaxPanel};
+  FloatBuffer weight{kVectorMultiple}, m{kVectorMultiple}, v{kVectorMultiple},
+      gradient{kVectorMultiple};
 
   void update(const UpdateRule& rule) {
-    cpu::kernels().update(rule, {weight.data(), m.data(), v.data()}, gradient.data(),
-                          cpu::kMaxPanel, 0);
+    vector_kernels().update(rule, {weight.data(), m.data(), v.data()}, gradient.data(),
+                            kVectorMultiple, 0);
   }
 };
 
@@ -28,9 +28,9 @@ struct State {
 TEST(AdamUpdate, SurvivesTheLossOfAnothersSquares) {
   constexpr float kRate = 0.01F;
   State state;
-  for (std::size_t i = 0; i < cpu::kMaxPanel; ++i) state.m.data()[i] = 0.1F;
+  for (std::size_t i = 0; i < kVectorMultiple; ++i) state.m.data()[i] = 0.1F;
   state.update(update_rule({.optimizer = Optimizer::adam}, {50, kRate}));
-  for (std::size_t i = 0; i < cpu::kMaxPanel; ++i) {
+  for (std::size_t i = 0; i < kVectorMultiple; ++i) {
     EXPECT_LT(std::abs(state.weight.data()[i]), 10 * kRate);
     EXPECT_GT(state.v.data()[i], 0) << "the next step is to find a sound state";
   }

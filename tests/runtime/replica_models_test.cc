@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tests/device/has_device.h"
 #include "tests/runtime/fakes.h"
 #include <gtest/gtest.h>
 
-#include "evener/device/opencl/list.h"
 #include "evener/nn/initialise.h"
 #include "evener/runtime/model_kinds.h"
 #include "evener/runtime/replica_distance.h"
@@ -190,10 +190,8 @@ TEST_P(ReplicaModelsTest, TheOptimizerStateIsThatOfTheWorkerWithTheLargestWeight
 // Parts of one OpenCL device share its memory and merge there.
 std::vector<std::string> kinds_here() {
   std::vector<std::string> kinds{"cpu:1", "remote", "failing-merge"};
-  const auto devices = opencl::list();
-  if (!devices.empty() && devices[0].processor && devices[0].compute_units > 1) {
-    kinds.emplace_back("parts");
-  }
+  const auto devices = listed_devices("opencl");
+  if (!devices.empty() && devices[0].parts.size() > 1) kinds.emplace_back("parts");
   return kinds;
 }
 

@@ -19,8 +19,8 @@
 
 #include "evener/app/shell/environment.h"
 #include "evener/app/shell/signals.h"
+#include "evener/core/cores.h"
 #include "evener/core/error.h"
-#include "evener/device/cpu/cpu_device.h"
 #include "evener/run/devices/devices.h"
 
 namespace evener {
@@ -102,7 +102,7 @@ std::string random_token() {
 
 std::vector<std::vector<std::string>> commands(const LocalCluster& cluster,
                                                const std::string& address) {
-  const int threads = std::max(1, cpu::available_cores() / cluster.nodes);
+  const int threads = std::max(1, available_cores() / cluster.nodes);
   std::vector<std::vector<std::string>> commands;
   commands.reserve(static_cast<std::size_t>(cluster.servers) +
                    static_cast<std::size_t>(cluster.nodes));

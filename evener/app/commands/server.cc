@@ -8,8 +8,8 @@
 #include "evener/app/shell/output.h"
 #include "evener/app/shell/signals.h"
 #include "evener/cluster/parameter_server/shard_server.h"
+#include "evener/core/cores.h"
 #include "evener/core/error.h"
-#include "evener/device/cpu/cpu_device.h"
 #include "evener/run/options/cluster_options.h"
 
 namespace evener {
@@ -47,7 +47,7 @@ void run(const Args& args, Shell& shell) {
   options.transport = make_grpc_transport(tls);
   options.token = args.cluster.token.empty() ? environment.token : args.cluster.token;
   options.patience = args.cluster.wait_seconds;
-  if (options.threads == 0) options.threads = cpu::available_cores();
+  if (options.threads == 0) options.threads = available_cores();
   options.interrupted = caught_signal;
   if (!args.quiet) options.say = [](const std::string& text) { tell("server: " + text); };
   catch_signals("evener: leaving the run; once more ends at once\n");

@@ -12,9 +12,9 @@
 #include "evener/app/shell/signals.h"
 #include "evener/cluster/parameter_server/worker.h"
 #include "evener/cluster/transport/mpi/load.h"
+#include "evener/core/cores.h"
 #include "evener/core/error.h"
 #include "evener/core/nearest.h"
-#include "evener/device/cpu/cpu_device.h"
 #include "evener/run/session/cluster_job.h"
 
 namespace evener {
@@ -59,7 +59,7 @@ class Rank {
     if (shell_.environment.automatic_device != "cpu") return shell_.environment.automatic_device;
     const auto all = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     const int share = std::max(1, all / world_->neighbours());
-    return fmt::format("cpu:{}", std::min(share, cpu::available_cores()));
+    return fmt::format("cpu:{}", std::min(share, available_cores()));
   }
 
   /// A lost rank is to the run what a signal is: it ends with a checkpoint.

@@ -22,18 +22,6 @@ struct Samples {
   }
 };
 
-/// A model's vectors: parameters and the optimizer's state, addressed by the same offsets.
-struct Vectors {
-  float* weight = nullptr;
-  float* first = nullptr;
-  float* second = nullptr;
-
-  RowState at(std::size_t offset) const {
-    return {weight + offset, first != nullptr ? first + offset : nullptr,
-            second != nullptr ? second + offset : nullptr};
-  }
-};
-
 /// The outputs of one layer's units for the batch, in both layouts of kernels.h, and the loss's
 /// gradient at them: one partial sum for each member of the team.
 class Activity {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "evener/core/buffer.h"
+#include "evener/core/cores.h"
 #include "evener/core/team.h"
 #include "evener/device/cpu/batch_state.h"
 #include "evener/device/cpu/flush_denormals.h"
@@ -41,7 +42,7 @@ class CpuReplica final : public Replica {
   Layout layout_;
   Team team_;
   std::vector<FloatBuffer> buffers_;
-  Vectors vectors_;
+  ModelVectors vectors_;
   Samples samples_;
   SparseBatch sparse_;
   // Activity i is the input of dense layer i: with sparse input, activity 0 is the first hidden

@@ -16,9 +16,6 @@ struct CpuOptions {
 };
 std::unique_ptr<Device> make_cpu_device(const CpuOptions& options);
 
-/// Cores this process may run on.
-int available_cores();
-
 /// The processor's name and the instruction set in use, for people.
 std::string cpu_description();
 

@@ -12,16 +12,14 @@
 #include "hwy/highway.h"
 
 #include "evener/device/cpu/kernels.h"
-#include "evener/device/cpu/racing-inl.h"
+#include "evener/device/vector/racing-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace evener::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using namespace evener::HWY_NAMESPACE;  // vectors and how they are loaded
 
-HWY_INLINE std::size_t lanes() {
-  return hn::Lanes(kFloats);
-}
 HWY_INLINE std::size_t panel_width() {
   return 2 * lanes();
 }

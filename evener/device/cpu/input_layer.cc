@@ -63,7 +63,7 @@ void InputLayer::resize(const Samples& samples) {
   }
 }
 
-void InputLayer::forward(const SparseBatch& batch, const Vectors& vectors, Activity& out,
+void InputLayer::forward(const SparseBatch& batch, const ModelVectors& vectors, Activity& out,
                          int member, std::size_t begin, std::size_t end) {
   const Kernels& k = kernels();
   float* rows = groupings_[static_cast<std::size_t>(member)].scratch.data();
@@ -134,18 +134,19 @@ void InputLayer::group(const SparseBatch& batch, int member) {
   for (const std::uint32_t feature : mine.features) slots_[feature] = 0;
 }
 
-void InputLayer::update(const SparseBatch& batch, const Vectors& vectors, const UpdateRule& rule,
-                        const Samples& samples, int member) {
+void InputLayer::update(const SparseBatch& batch, const ModelVectors& vectors,
+                        const UpdateRule& rule, const Samples& samples, int member) {
   const Kernels& k = kernels();
+  const VectorKernels& v = vector_kernels();
   group(batch, member);
   Grouping& mine = groupings_[static_cast<std::size_t>(member)];
   float* gradient = mine.scratch.data();
   const auto clipped_update = [&](const RowState& row, float l2) {
     if (rule.clip > 0) {
-      const float factor = clip_factor(rule.clip, k.square_norm(gradient, width_));
+      const float factor = clip_factor(rule.clip, v.square_norm(gradient, width_));
       for (std::size_t i = 0; i < width_; ++i) gradient[i] *= factor;
     }
-    k.update(rule, row, gradient, width_, l2);
+    v.update(rule, row, gradient, width_, l2);
   };
   const auto row_of = [&](std::size_t i) {
     return vectors.at(segments_.weight.offset + mine.features[i] * width_);

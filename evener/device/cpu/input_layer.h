@@ -36,13 +36,13 @@ class InputLayer {
   InputLayer(const Network& network, const LayerSegments& segments, int members);
 
   /// Samples of panels [begin, end): the layer's columns before activation.
-  void forward(const SparseBatch& batch, const Vectors& vectors, Activity& out, int member,
+  void forward(const SparseBatch& batch, const ModelVectors& vectors, Activity& out, int member,
                std::size_t begin, std::size_t end);
 
   /// Before `update`, panels [begin, end): the error of `out` as rows.
   void take_error(Activity& out, std::size_t begin, std::size_t end);
   /// Updates the features that fall to `member` (each feature to exactly one).
-  void update(const SparseBatch& batch, const Vectors& vectors, const UpdateRule& rule,
+  void update(const SparseBatch& batch, const ModelVectors& vectors, const UpdateRule& rule,
               const Samples& samples, int member);
 
   void resize(const Samples& samples);

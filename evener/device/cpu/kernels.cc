@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "evener/core/error.h"
-
 // SSSE3 adds nothing over the SSE4 version but time to compile.
 #define HWY_DISABLED_TARGETS HWY_SSSE3
 #undef HWY_TARGET_INCLUDE
@@ -12,9 +10,9 @@
 // After foreach_target:
 #include "hwy/highway.h"
 
+#include "evener/device/cpu/gather-inl.h"
 #include "evener/device/cpu/gemm-inl.h"
 #include "evener/device/cpu/loss-inl.h"
-#include "evener/device/cpu/update-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace evener::cpu {
@@ -31,11 +29,6 @@ Kernels table() {
           &forward,
           &backward,
           &gradient,
-          &update,
-          &copy,
-          &add_scaled,
-          &add_difference,
-          &square_norm,
           &activate,
           &derive,
           &transpose,
@@ -70,25 +63,8 @@ const Kernels& kernels() {
   return chosen();
 }
 
-std::vector<std::string> instruction_sets() {
-  std::vector<std::string> names;
-  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
-    names.emplace_back(hwy::TargetName(target));
-  }
-  return names;
-}
-
 void use_instruction_set(const std::string& name) {
-  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
-    if (name != hwy::TargetName(target)) continue;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    chosen() = HWY_DYNAMIC_DISPATCH(table)();
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    return;
-  }
-  throw UsageError("instruction set '" + name + "' is not available here");
+  evener::use_instruction_set(name, [] { chosen() = HWY_DYNAMIC_DISPATCH(table)(); });
 }
 
 }  // namespace evener::cpu

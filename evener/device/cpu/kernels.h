@@ -16,16 +16,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "evener/device/update_rule.h"
+#include "evener/device/vector/vector_kernels.h"
 #include "evener/nn/network.h"
 #include "evener/nn/training.h"
 
 namespace evener::cpu {
 
 /// The widest panel of any instruction set; buffers are cut for it.
-inline constexpr std::size_t kMaxPanel = 32;
+inline constexpr std::size_t kMaxPanel = kVectorMultiple;
 
 /// Rows [0, units) of a weight matrix.
 struct Weights {
@@ -39,13 +38,6 @@ struct Weights {
 struct Columns {
   float* data;
   std::size_t stride;
-};
-
-/// One row of parameters with its optimizer state (null where the rule keeps none).
-struct RowState {
-  float* weight;
-  float* first;
-  float* second;
 };
 
 struct Kernels {
@@ -65,17 +57,6 @@ struct Kernels {
   void (*gradient)(const Columns& gradient, std::size_t units, std::size_t panels,
                    const float* rows, std::size_t width, const RowState& state, float* out,
                    float* bias_out);
-
-  /// Applies the rule to n consecutive parameters; what follows up to a whole vector is padding.
-  void (*update)(const UpdateRule& rule, const RowState& row, const float* gradient, std::size_t n,
-                 float l2);
-  /// Whole vectors or parts of them, n a multiple of the panel; `to` and `from` may be a model that
-  /// others are changing. to = from; to += factor * from; to += now - before.
-  void (*copy)(const float* from, float* to, std::size_t n);
-  void (*add_scaled)(const float* from, float factor, float* to, std::size_t n);
-  void (*add_difference)(const float* now, const float* before, float* to, std::size_t n);
-  /// Sum of squares.
-  float (*square_norm)(const float* values, std::size_t n);
 
   /// In place: values = activation(values), then dropout where the mask is active. Sample 0 of the
   /// columns is number `first` of the batch.
@@ -116,9 +97,8 @@ struct Kernels {
 /// The version for this processor.
 const Kernels& kernels();
 
-/// The instruction sets that were built and run here, best first, and a switch between them: tests
-/// hold each to the reference. No replica may be alive across a switch.
-std::vector<std::string> instruction_sets();
+/// For tests: switches to another instruction set, here and in vector_kernels(). No replica may be
+/// alive across a switch.
 void use_instruction_set(const std::string& name);
 
 }  // namespace evener::cpu

@@ -17,7 +17,7 @@ class TileUpdate {
 
   /// Updates units [first, first + units) of a layer from the gradient at them (columns layout, its
   /// unit 0 is `first`) and the layer's input.
-  void apply(const LayerSegments& segments, const Vectors& vectors, const UpdateRule& rule,
+  void apply(const LayerSegments& segments, const ModelVectors& vectors, const UpdateRule& rule,
              std::size_t first, std::size_t units, const Columns& gradient, const Samples& samples,
              const float* input_rows);
 
@@ -25,8 +25,5 @@ class TileUpdate {
   FloatBuffer gradient_;
   FloatBuffer bias_;
 };
-
-/// Clipping's factor for a gradient of this squared norm.
-float clip_factor(float clip, float square_norm);
 
 }  // namespace evener::cpu

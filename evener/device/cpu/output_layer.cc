@@ -52,7 +52,7 @@ OutputLayer::Tile OutputLayer::tile(Part& part, std::size_t index) {
   return {first, units, index, {data, kernels().tile * kernels().panel}, kept};
 }
 
-Weights OutputLayer::weights(const Vectors& vectors, const Tile& tile) const {
+Weights OutputLayer::weights(const ModelVectors& vectors, const Tile& tile) const {
   const std::size_t width = segments_.weight.stride;
   return {vectors.weight + segments_.weight.offset + tile.first * width, width, tile.units, width};
 }
@@ -96,7 +96,7 @@ void OutputLayer::begin(const Batch& batch, const Samples& samples, int member) 
   mine.loss.assign(samples.padded, 0.0);
 }
 
-void OutputLayer::logits(const Vectors& vectors, Activity& input, const Tile& tile) {
+void OutputLayer::logits(const ModelVectors& vectors, Activity& input, const Tile& tile) {
   kernels().forward(weights(vectors, tile), vectors.weight + segments_.bias.offset + tile.first,
                     input.columns(), samples_.panels, tile.columns);
 }
@@ -128,7 +128,7 @@ void OutputLayer::subtract_targets(Part& mine, const Tile& tile) {
   for_targets(mine, tile, [&](const Target& target, float& g) { g -= target.weight * share; });
 }
 
-void OutputLayer::walk_forward(const Vectors& vectors, Activity& input, int member,
+void OutputLayer::walk_forward(const ModelVectors& vectors, Activity& input, int member,
                                std::uint32_t top) {
   const Kernels& k = kernels();
   Part& mine = part(member);
@@ -173,8 +173,8 @@ void OutputLayer::join_parts(Part& mine) const {
   }
 }
 
-void OutputLayer::walk_backward(const Vectors& vectors, const UpdateRule& rule, Activity& input,
-                                int member, bool want_error) {
+void OutputLayer::walk_backward(const ModelVectors& vectors, const UpdateRule& rule,
+                                Activity& input, int member, bool want_error) {
   const Kernels& k = kernels();
   Part& mine = part(member);
   const std::size_t forgotten = tiles(mine) - mine.kept_tiles;

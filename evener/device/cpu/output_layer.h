@@ -30,9 +30,9 @@ class OutputLayer {
 
   // Each is called by every member of the team, in this order, with a barrier after each.
   void begin(const Batch& batch, const Samples& samples, int member);
-  void walk_forward(const Vectors& vectors, Activity& input, int member, std::uint32_t top);
-  void walk_backward(const Vectors& vectors, const UpdateRule& rule, Activity& input, int member,
-                     bool want_error);
+  void walk_forward(const ModelVectors& vectors, Activity& input, int member, std::uint32_t top);
+  void walk_backward(const ModelVectors& vectors, const UpdateRule& rule, Activity& input,
+                     int member, bool want_error);
 
   /// By one thread, afterwards. The loss of each sample summed; top labels appended to `out`.
   double total_loss() const;
@@ -66,8 +66,8 @@ class OutputLayer {
   Part& part(int member) { return parts_[static_cast<std::size_t>(member)]; }
   std::size_t tiles(const Part& part) const;
   Tile tile(Part& part, std::size_t index);
-  Weights weights(const Vectors& vectors, const Tile& tile) const;
-  void logits(const Vectors& vectors, Activity& input, const Tile& tile);
+  Weights weights(const ModelVectors& vectors, const Tile& tile) const;
+  void logits(const ModelVectors& vectors, Activity& input, const Tile& tile);
   void subtract_targets(Part& mine, const Tile& tile);
   void add_target_losses(Part& mine, const Tile& tile);
   void join_parts(Part& mine) const;

@@ -2,10 +2,7 @@
 #include <algorithm>
 #include <fstream>
 #include <numeric>
-#include <thread>
 #include <vector>
-
-#include <sched.h>
 
 #include "evener/core/team.h"
 #include "evener/core/time.h"
@@ -13,12 +10,6 @@
 #include "evener/device/cpu/kernels.h"
 
 namespace evener::cpu {
-
-int available_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 std::string cpu_description() {
   std::ifstream info("/proc/cpuinfo");

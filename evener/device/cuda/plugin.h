@@ -1,5 +1,5 @@
-// The CUDA devices live in a shared object of their own, which is loaded when somebody asks for
-// them: the command starts and works where no CUDA library is installed.
+// The CUDA devices are in a shared object of their own, which is loaded when they are first needed:
+// the command starts and works where no CUDA library is installed.
 #pragma once
 
 #include <cstddef>

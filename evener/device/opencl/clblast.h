@@ -1,5 +1,5 @@
-// CLBlast's product of two matrices, if the library is installed: found at run time, so that nobody
-// needs it to build or to run.
+// CLBlast's product of two matrices, if the library is installed: it is looked for at run
+// time and not needed to build or to run.
 #pragma once
 
 #include <cstddef>

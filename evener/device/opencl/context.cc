@@ -60,16 +60,16 @@ struct Shared {
 
 /// Opened once and never closed: PoCL 3.1 crashes now and then when sub-devices are released while
 /// another context is alive, and parts in one context can read each other's memory.
-Shared& shared(const Place& place) {
+Shared& shared(const DeviceId& id) {
   static std::mutex mutex;
   static auto& open = *new std::map<std::tuple<int, int, bool>, Shared>();
   const std::lock_guard lock(mutex);
-  const bool parts = place.part >= 0;
-  auto [at, fresh] = open.try_emplace({place.platform, place.device, parts});
+  const bool parts = id.part >= 0;
+  auto [at, fresh] = open.try_emplace({id.platform, id.device, parts});
   if (!fresh) return at->second;
   try {
-    const cl::Device whole = find(place);
-    at->second.devices = parts ? parts_of(whole, to_string(place)) : std::vector{whole};
+    const cl::Device whole = find(id);
+    at->second.devices = parts ? parts_of(whole, to_string(id)) : std::vector{whole};
     at->second.context = cl::Context(at->second.devices);
   } catch (...) {
     open.erase(at);
@@ -96,13 +96,13 @@ void fail(const std::string& device, const std::string& what, const cl::Error& e
                                 error.err(), error.what()));
 }
 
-std::shared_ptr<Context> open(const Place& place, const DeviceOptions& options) {
-  const std::string name = to_string(place);
+std::shared_ptr<Context> open(const DeviceId& id, const DeviceOptions& options) {
+  const std::string name = to_string(id);
   auto context = std::make_shared<Context>();
   context->name = name;
   try {
-    const Shared& opened = shared(place);
-    const auto index = static_cast<std::size_t>(std::max(place.part, 0));
+    const Shared& opened = shared(id);
+    const auto index = static_cast<std::size_t>(std::max(id.part, 0));
     if (index >= opened.devices.size()) {
       throw UsageError(fmt::format("device '{}': it has {} parts, numbered from 0", name,
                                    opened.devices.size()));

@@ -5,18 +5,12 @@
 #include <memory>
 #include <string>
 
+#include "evener/device/accelerator/footprint.h"
 #include "evener/device/device.h"
-#include "evener/device/footprint.h"
 #include "evener/device/opencl/cl.h"
+#include "evener/device/opencl/names.h"
 
 namespace evener::opencl {
-
-/// Where a device stands: `opencl:P.D`, or `opencl:P.D.S` for one of its compute units alone.
-struct Place {
-  int platform = 0;
-  int device = 0;
-  int part = -1;  // -1: the whole device
-};
 
 /// A processor wants panels that suit its caches and few items; others want many items that read
 /// neighbouring addresses.
@@ -37,7 +31,7 @@ struct Context {
 };
 
 /// Opens it; UsageError where there is no such device, with what there is.
-std::shared_ptr<Context> open(const Place& place, const DeviceOptions& options);
+std::shared_ptr<Context> open(const DeviceId& id, const DeviceOptions& options);
 
 MemoryLimits limits_of(const Context& context);
 

@@ -64,7 +64,7 @@ bool DenseLayers::has_room_for(const Gemm& gemm) const {
 void DenseLayers::forward(const LayerSegments& layer, std::size_t first, std::size_t units,
                           const Activity& in, const cl::Buffer& out, cl_uint2 to) {
   const std::size_t weights = layer.weight.offset + first * layer.weight.stride;
-  const cl_ulong biases = place(layer.bias.offset + first);
+  const cl_ulong biases = offset64(layer.bias.offset + first);
   const cl_uint2 from = session_.columns_of(in.width);
   const cl_uint groups = word(session_.groups());
   const Gemm gemm{.m = units,
@@ -78,7 +78,7 @@ void DenseLayers::forward(const LayerSegments& layer, std::size_t first, std::si
       "forward", gemm, out,
       [&](const cl::Buffer& z) {
         session_.program.run("forward", groups, blocks_of(units, session_.program.tiling()),
-                             session_.parameters(), place(weights), biases,
+                             session_.parameters(), offset64(weights), biases,
                              word(layer.weight.stride), word(in.units), word(units), in.columns,
                              from, groups, z, to);
       },
@@ -105,7 +105,7 @@ void DenseLayers::backward(const LayerSegments& layer, std::size_t first, std::s
       "backward", gemm, in.error,
       [&](const cl::Buffer& error) {
         session_.program.run("backward", groups, in.width / session_.program.tiling().tile,
-                             session_.parameters(), place(weights), word(in.width), word(units),
+                             session_.parameters(), offset64(weights), word(in.width), word(units),
                              gradient, from, groups, error, to, word(anew ? 1 : 0));
       },
       [](const cl::Buffer&) {});
@@ -120,7 +120,7 @@ void DenseLayers::update(const LayerSegments& layer, std::size_t first, std::siz
   const auto walk = [&](bool norms) {
     program.run("gradient_update", panels, blocks_of(units, program.tiling()),
                 session_.parameters(), session_.state(1), session_.state(2),
-                place(layer.weight.offset + first * layer.weight.stride), word(in.width),
+                offset64(layer.weight.offset + first * layer.weight.stride), word(in.width),
                 word(units), gradient, from, in.rows, session_.rows_of(in.width), groups, rule,
                 pieces_, clips_, word(norms ? 1 : 0));
   };
@@ -132,7 +132,7 @@ void DenseLayers::update(const LayerSegments& layer, std::size_t first, std::siz
   }
   walk(false);
   program.run("bias_update", units, 1, session_.parameters(), session_.state(1), session_.state(2),
-              place(layer.bias.offset + first), word(units), bias_, rule, clips_);
+              offset64(layer.bias.offset + first), word(units), bias_, rule, clips_);
 }
 
 }  // namespace evener::opencl

@@ -23,7 +23,7 @@ class DenseLayers {
               const cl::Buffer& gradient, cl_uint2 from, const Activity& in, const Rule& rule);
 
  private:
-  /// out = gemm by whoever is faster: own(out), or library(out) and then CLBlast.
+  /// out = gemm by the faster of two: own(out), or library(out) and then CLBlast.
   template <class Own, class Library>
   void product(const char* name, const Gemm& gemm, const cl::Buffer& out, Own own, Library library);
   bool has_room_for(const Gemm& gemm) const;

@@ -5,28 +5,24 @@
 #include <string>
 #include <vector>
 
-#include "evener/device/opencl/context.h"
+#include "evener/device/opencl/cl.h"
+#include "evener/device/opencl/names.h"
 
 namespace evener::opencl {
 
-struct Listed {
-  Place place;
+struct Found {
+  DeviceId id;
   std::string description;  // for people
   bool processor = false;   // the same cores as the device `cpu`
   unsigned compute_units = 0;
   std::size_t memory = 0;
-  bool usable = true;
-  std::string why_not;
+  std::string why_not;  // empty: it can be used
 };
 
 /// Every device of every platform; empty where there is no OpenCL runtime.
-std::vector<Listed> list();
+std::vector<Found> list();
 
 /// UsageError where there is none, with what there is.
-cl::Device find(const Place& place);
-
-/// "opencl:0.0", "opencl:0.0.1"; parse throws UsageError.
-std::string to_string(const Place& place);
-Place parse_place(const std::string& name);
+cl::Device find(const DeviceId& id);
 
 }  // namespace evener::opencl

@@ -12,8 +12,8 @@ namespace {
 
 class OpenClDevice final : public Device {
  public:
-  OpenClDevice(const Place& place, const DeviceOptions& options)
-      : context_(open(place, options)), options_(options) {
+  OpenClDevice(const DeviceId& id, const DeviceOptions& options)
+      : context_(open(id, options)), options_(options) {
     const bool choice = options.products != ProductsBy::own && !clblast_file().empty();
     if (context_->kind == Kind::processor || !choice) return;
     const std::string identity = identity_of(*context_) + "\n" + kForwardSource;
@@ -40,8 +40,8 @@ class OpenClDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_opencl_device(const Place& place, const DeviceOptions& options) {
-  return std::make_unique<OpenClDevice>(place, options);
+std::unique_ptr<Device> make_opencl_device(const DeviceId& id, const DeviceOptions& options) {
+  return std::make_unique<OpenClDevice>(id, options);
 }
 
 }  // namespace evener::opencl

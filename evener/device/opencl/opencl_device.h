@@ -8,6 +8,6 @@
 
 namespace evener::opencl {
 
-std::unique_ptr<Device> make_opencl_device(const Place& place, const DeviceOptions& options);
+std::unique_ptr<Device> make_opencl_device(const DeviceId& id, const DeviceOptions& options);
 
 }  // namespace evener::opencl

@@ -1,4 +1,4 @@
-// A model on an OpenCL device: the order of the kernels in a step.
+// A model on an OpenCL device.
 #pragma once
 
 #include <memory>

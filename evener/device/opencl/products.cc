@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kRounds = 4;
 
-/// Batches and chunks come in many sizes: those between two powers of two share a verdict.
+/// Batches and chunks come in many sizes: those between two powers of two share a choice.
 std::string key_of(const ProductShape& shape) {
   return fmt::format("{} {}x{}x{}", shape.name, std::bit_ceil(shape.m), std::bit_ceil(shape.n),
                      std::bit_ceil(shape.k));
@@ -41,19 +41,19 @@ bool Products::by_library(const ProductShape& shape, const DoProduct& own, const
   if (by_ != ProductsBy::fastest) return by_ == ProductsBy::library;
   const std::string key = key_of(shape);
   const std::lock_guard lock(mutex_);
-  const auto known = verdicts_.find(key);
-  if (known != verdicts_.end()) return known->second.library;
-  Verdict verdict;
-  if (!read(key, verdict)) {
-    verdict = measure(own, library, finish);
-    write(key, verdict);
+  const auto known = choices_.find(key);
+  if (known != choices_.end()) return known->second.library;
+  Choice choice;
+  if (!read(key, choice)) {
+    choice = measure(own, library, finish);
+    write(key, choice);
   }
-  verdicts_.emplace(key, verdict);
+  choices_.emplace(key, choice);
   notes_.push_back(fmt::format(
-      "{} {} ({:.2g} ms, {} {:.2g})", key, verdict.library ? "by CLBlast" : "by own kernel",
-      verdict.library ? verdict.library_ms : verdict.own_ms, verdict.library ? "own" : "CLBlast",
-      verdict.library ? verdict.own_ms : verdict.library_ms));
-  return verdict.library;
+      "{} {} ({:.2g} ms, {} {:.2g})", key, choice.library ? "by CLBlast" : "by own kernel",
+      choice.library ? choice.library_ms : choice.own_ms, choice.library ? "own" : "CLBlast",
+      choice.library ? choice.own_ms : choice.library_ms));
+  return choice.library;
 }
 
 void Products::give_up(const ProductShape& shape) {
@@ -61,7 +61,7 @@ void Products::give_up(const ProductShape& shape) {
     throw DeviceError(fmt::format("{}: CLBlast failed at {}", device_, key_of(shape)));
   }
   const std::lock_guard lock(mutex_);
-  verdicts_[key_of(shape)].library = false;
+  choices_[key_of(shape)].library = false;
   notes_.push_back(fmt::format("{}: CLBlast failed, own kernel from here on", key_of(shape)));
 }
 
@@ -73,21 +73,21 @@ std::vector<std::string> Products::take_notes() {
   return {std::move(line)};
 }
 
-Products::Verdict Products::measure(const DoProduct& own, const DoProduct& library,
-                                    const std::function<void()>& finish) const {
-  Verdict verdict;
-  verdict.own_ms = verdict.library_ms = std::numeric_limits<double>::infinity();
+Products::Choice Products::measure(const DoProduct& own, const DoProduct& library,
+                                   const std::function<void()>& finish) const {
+  Choice choice;
+  choice.own_ms = choice.library_ms = std::numeric_limits<double>::infinity();
   for (int round = -1; round < kRounds; ++round) {  // the first compiles and does not count
-    for (auto [work, best] : {std::pair{&own, &verdict.own_ms}, {&library, &verdict.library_ms}}) {
+    for (auto [work, best] : {std::pair{&own, &choice.own_ms}, {&library, &choice.library_ms}}) {
       const Stopwatch watch;
       const bool done = (*work)();
       finish();
-      if (!done) return {false, verdict.own_ms, std::numeric_limits<double>::infinity()};
+      if (!done) return {false, choice.own_ms, std::numeric_limits<double>::infinity()};
       if (round >= 0) *best = std::min(*best, watch.elapsed() * 1e3);
     }
   }
-  verdict.library = verdict.library_ms < verdict.own_ms;
-  return verdict;
+  choice.library = choice.library_ms < choice.own_ms;
+  return choice;
 }
 
 std::string Products::file_of(const std::string& key) const {
@@ -96,24 +96,24 @@ std::string Products::file_of(const std::string& key) const {
                      XXH3_64bits(all.data(), all.size()));
 }
 
-bool Products::read(const std::string& key, Verdict& verdict) const {
+bool Products::read(const std::string& key, Choice& choice) const {
   if (cache_directory_.empty()) return false;
   std::ifstream in(file_of(key));
   std::string by;
-  if (!(in >> by >> verdict.own_ms >> verdict.library_ms)) return false;
-  verdict.library = by == "clblast";
-  return verdict.library || by == "own";
+  if (!(in >> by >> choice.own_ms >> choice.library_ms)) return false;
+  choice.library = by == "clblast";
+  return choice.library || by == "own";
 }
 
-/// A verdict that cannot be kept is found again at the next start.
-void Products::write(const std::string& key, const Verdict& verdict) const {
+/// A choice that cannot be kept is found again at the next start.
+void Products::write(const std::string& key, const Choice& choice) const {
   if (cache_directory_.empty()) return;
   try {
     std::filesystem::create_directories(cache_directory_);
     constexpr double kNever = 1e9;  // streams do not read "inf" back
     const std::string text =
-        fmt::format("{} {} {}\n", verdict.library ? "clblast" : "own",
-                    std::min(verdict.own_ms, kNever), std::min(verdict.library_ms, kNever));
+        fmt::format("{} {} {}\n", choice.library ? "clblast" : "own",
+                    std::min(choice.own_ms, kNever), std::min(choice.library_ms, kNever));
     write_atomically(file_of(key), std::as_bytes(std::span(text)));
   } catch (const std::exception&) {
   }

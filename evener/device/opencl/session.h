@@ -2,14 +2,13 @@
 // hand and where things lie in it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "evener/device/batch_image.h"
-#include "evener/device/footprint.h"
+#include "evener/device/accelerator/batch_slots.h"
+#include "evener/device/accelerator/footprint.h"
 #include "evener/device/opencl/context.h"
 #include "evener/device/opencl/memory.h"
 #include "evener/device/opencl/program.h"
@@ -31,7 +30,7 @@ Dropout dropout_for(const DropoutMask& mask);
 inline cl_uint word(std::size_t value) {
   return static_cast<cl_uint>(value);
 }
-inline cl_ulong place(std::size_t value) {
+inline cl_ulong offset64(std::size_t value) {
   return value;
 }
 cl_uint2 strides(std::size_t x, std::size_t y);
@@ -42,13 +41,10 @@ struct Activity {
   cl::Buffer columns, rows, error;
 };
 
-/// A batch on its way to the device or there. There are two, so that the next one can be made ready
-/// while the device works on this one.
-struct BatchSlot {
-  BatchImage image;
+/// A batch on the device, or on its way there.
+struct DeviceBatch {
   cl::Buffer buffer;
   std::size_t words = 0;  // that the buffer holds
-  BatchKey key;
   cl::Event arrived;
 };
 
@@ -63,13 +59,23 @@ class Session {
   /// Waits for what is under way, whatever becomes of it: copies must not outlive their memory.
   void drain() const;
 
-  /// Makes this the batch at hand, unless `prepare` has it ready. `grouped`: it will be trained on.
-  void begin(const Batch& batch, const Step& step, bool grouped);
-  /// Makes a batch ready beside the one at hand.
-  void prepare(const Batch& batch, const Step& step);
+  // As accelerator::BatchSlots.
+  void begin(const Batch& batch, const Step& step, bool grouped) {
+    slots_.begin(*this, batch, step, grouped);
+  }
+  void prepare(const Batch& batch, const Step& step) { slots_.prepare(*this, batch, step); }
+  const BatchImage& image() const { return slots_.image(); }
+  const cl::Buffer& batch() const { return slots_.copy().buffer; }
+  // What they copy with.
+  static void await_copy(DeviceBatch& batch);
+  void start_copy(DeviceBatch& batch, const std::vector<std::uint32_t>& words);
+  void hold_for(const DeviceBatch& batch);
 
-  const BatchImage& image() const { return slots_[current_].image; }
-  const cl::Buffer& batch() const { return slots_[current_].buffer; }
+  /// Starts what is on the queue.
+  void flush() const { context->queue.flush(); }
+  /// Until all of it has ended.
+  void wait() const { finish(*context); }
+
   std::size_t groups() const { return image().samples / panel; }
 
   const cl::Buffer& parameters() const { return vectors.front(); }
@@ -81,8 +87,9 @@ class Session {
   cl_uint2 rows_of(std::size_t width) const;
   cl_uint2 plain_rows_of(std::size_t width) const { return strides(panel, width); }
 
-  /// Layer 0 is the input; step number 0 means prediction, which drops nothing.
-  DropoutMask mask(std::size_t layer, const Step& step) const;
+  Dropout dropout(std::size_t layer, const Step& step) const {
+    return dropout_for(accelerator::dropout_mask(training, layer, step));
+  }
 
   std::shared_ptr<Context> context;
   Network network;
@@ -95,12 +102,8 @@ class Session {
   std::vector<cl::Buffer> vectors;
 
  private:
-  void fill(BatchSlot& slot, const Batch& batch, const Step& step, bool grouped);
-
-  BatchImager imager_;
   cl::CommandQueue copies_;
-  std::array<BatchSlot, 2> slots_;
-  std::size_t current_ = 0;
+  accelerator::BatchSlots<DeviceBatch> slots_;
 };
 
 }  // namespace evener::opencl

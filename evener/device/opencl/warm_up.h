@@ -1,5 +1,5 @@
 // The first steps on a device wait for a compiler: drivers compile a kernel when it is first
-// launched, whatever was built before. Whoever times steps would take that for slowness.
+// launched, whatever was built before. Timed steps would include that.
 #pragma once
 
 #include <memory>

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/cores.h"
 #include "evener/core/error.h"
 #include "evener/core/team.h"
-#include "evener/device/cpu/cpu_device.h"
 #include "evener/run/devices/device_selector.h"
 #include "evener/run/options/recipe.h"
 #include "evener/run/session/cluster_job.h"
@@ -210,7 +210,7 @@ class Comparer {
   /// In virtual time one job a core; real devices get the machine for themselves.
   void run(std::vector<Job>& jobs) {
     Team team(context_.virtual_time
-                  ? std::min<int>(cpu::available_cores(), static_cast<int>(jobs.size()))
+                  ? std::min<int>(available_cores(), static_cast<int>(jobs.size()))
                   : 1);
     std::atomic<std::size_t> next{0};
     std::atomic<std::size_t> done{0};

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/cores.h"
 #include "evener/core/error.h"
-#include "evener/device/cpu/cpu_device.h"
-#include "evener/device/opencl/list.h"
+#include "evener/device/registry.h"
 #include "evener/run/devices/device_trials.h"
 
 namespace evener {
@@ -56,11 +56,12 @@ std::size_t find_device(const char* option, const std::string& key,
   throw UsageError(fmt::format("{}: there is no one device '{}' here ({})", option, key, valid));
 }
 
-bool is_cpu(const std::string& name) {
-  return name.starts_with("cpu");
+bool in_host_memory(const std::string& name) {
+  const DeviceKind* kind = find_device_kind(name);
+  return kind != nullptr && kind->in_host_memory;
 }
 
-[[noreturn]] void refuse_cpu_limit(const std::string& name) {
+[[noreturn]] void refuse_host_limit(const std::string& name) {
   throw UsageError(fmt::format(
       "--memory-limit: {} works in the machine's memory; only accelerators can be limited", name));
 }
@@ -80,7 +81,7 @@ std::size_t parse_limit(const std::string& part, const std::string& number) {
 /// An accelerator by its whole name and again, or by one of its parts.
 void refuse_overlap(const std::vector<std::string>& names, std::size_t last) {
   const std::string& name = names[last];
-  if (is_cpu(name)) return;
+  if (in_host_memory(name)) return;
   for (std::size_t i = 0; i < last; ++i) {
     const std::string& other = names[i];
     if (other == name || other.starts_with(name + ".") || name.starts_with(other + ".")) {
@@ -91,15 +92,18 @@ void refuse_overlap(const std::vector<std::string>& names, std::size_t last) {
 
 /// Cores that a device keeps busy; 0: it is no processor.
 unsigned cores_of(const std::string& name) {
-  if (name.starts_with("cpu:")) return static_cast<unsigned>(std::stoul(name.substr(4)));
-  if (!name.starts_with("opencl:")) return 0;
-  const opencl::Place place = opencl::parse_place(name);
-  for (const auto& device : opencl::list()) {
-    if (device.place.platform != place.platform || device.place.device != place.device) continue;
-    if (!device.processor) return 0;
-    return place.part >= 0 ? 1 : device.compute_units;
-  }
-  return 0;
+  const DeviceKind* kind = find_device_kind(name);
+  return kind == nullptr ? 0 : kind->cores(name);
+}
+
+/// Why a name must not come twice; empty: it may.
+std::string why_not_twice(const std::string& name) {
+  const DeviceKind* kind = find_device_kind(name);
+  if (kind == nullptr || !kind->in_host_memory) return fmt::format("{} is named twice", name);
+  if (name != kind->name) return "";  // a part of the cores
+  return fmt::format(
+      "{0} is named twice (it is all cores: give each worker its own threads, as in {0}:1,{0}:1)",
+      name);
 }
 
 /// Workers that take each other's cores are legal, and seldom meant.
@@ -112,7 +116,7 @@ std::string crowding(const std::vector<std::string>& names) {
     threads += cores;
     processors.push_back(name);
   }
-  const auto cores = static_cast<unsigned>(cpu::available_cores());
+  const auto cores = static_cast<unsigned>(available_cores());
   if (threads <= cores) return "";
   return fmt::format("{} {} {} threads on {} {}: they slow each other down",
                      fmt::join(processors, " + "), processors.size() == 1 ? "is" : "are", threads,
@@ -164,12 +168,13 @@ std::vector<std::size_t> parse_memory_limits(const std::string& text,
             "--memory-limit: {} is for all devices and comes once, before limits of single ones",
             part));
       }
-      for (std::size_t d = 0; d < names.size(); ++d) limits[d] = is_cpu(names[d]) ? 0 : bytes;
+      for (std::size_t d = 0; d < names.size(); ++d)
+        limits[d] = in_host_memory(names[d]) ? 0 : bytes;
       continue;
     }
     const std::size_t device =
         find_device("--memory-limit", trimmed(part.substr(0, equals)), names);
-    if (is_cpu(names[device])) refuse_cpu_limit(names[device]);
+    if (in_host_memory(names[device])) refuse_host_limit(names[device]);
     if (named[device]) {
       throw UsageError(fmt::format("--memory-limit: {} is given twice", names[device]));
     }
@@ -194,11 +199,9 @@ RunDevices open_devices(const TrainOptions& options, const DeviceContext& contex
       throw UsageError(fmt::format(
           "--devices '{}': auto stands alone; it is every device here that can help", list));
     }
-    if (std::find(names.begin(), names.end(), name) != names.end() && !name.starts_with("cpu:")) {
-      throw UsageError(fmt::format("--devices: {} is named twice{}", name,
-                                   name == "cpu" ? " (it is all cores: give each worker its own "
-                                                   "threads, as in cpu:1,cpu:1)"
-                                                 : ""));
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      const std::string why_not = why_not_twice(name);
+      if (!why_not.empty()) throw UsageError("--devices: " + why_not);
     }
     names.push_back(name);
   }
@@ -215,7 +218,8 @@ RunDevices open_devices(const TrainOptions& options, const DeviceContext& contex
   if (!found.left_out.empty()) {
     devices.notes.push_back(fmt::format("left out: {}", fmt::join(found.left_out, "; ")));
   }
-  if (!trimmed(options.memory_limit).empty() && std::all_of(names.begin(), names.end(), is_cpu)) {
+  if (!trimmed(options.memory_limit).empty() &&
+      std::all_of(names.begin(), names.end(), in_host_memory)) {
     devices.notes.emplace_back(
         "--memory-limit limits nothing here: there is no accelerator, and the processor works in "
         "the machine's memory");
@@ -232,7 +236,7 @@ std::unique_ptr<Device> open_one_device(const std::string& option, const std::st
     throw UsageError(
         fmt::format("{} '{}': this command works on one device; name one of them", option, name));
   }
-  if (!trimmed(memory_limit).empty() && is_cpu(name)) refuse_cpu_limit(name);
+  if (!trimmed(memory_limit).empty() && in_host_memory(name)) refuse_host_limit(name);
   return context.make(name, {.memory_limit = parse_memory_limits(memory_limit, {name})[0],
                              .cache_directory = context.cache_directory,
                              .say = context.say});

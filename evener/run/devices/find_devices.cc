@@ -1,26 +1,35 @@
 #include "evener/run/devices/find_devices.h"
 
-#include "evener/device/cuda/probe.h"
-#include "evener/device/opencl/list.h"
+#include <algorithm>
+#include <map>
+
+#include "evener/device/registry.h"
 
 namespace evener {
 
 FoundDevices find_devices(const std::string& cpu) {
   FoundDevices found{cpu, {}};
-  const cuda::Probe cards = cuda::probe();
-  for (const auto& card : cards.cards) found.list += "," + card.name;
-  for (const auto& device : opencl::list()) {
-    const std::string name = opencl::to_string(device.place);
-    const bool by_cuda =
-        !cards.cards.empty() && device.description.find("NVIDIA") != std::string::npos;
-    if (!device.usable) {
-      found.left_out.push_back(name + " (" + device.why_not + ")");
-    } else if (device.processor) {
-      found.left_out.push_back(name + " (the same cores as " + cpu + ")");
-    } else if (by_cuda) {
-      found.left_out.push_back(name + " (CUDA drives that card)");
-    } else {
-      found.list += "," + name;
+  std::vector<const DeviceKind*> kinds;
+  for (const DeviceKind& kind : device_kinds()) {
+    if (!kind.owns(cpu)) kinds.push_back(&kind);
+  }
+  std::stable_sort(kinds.begin(), kinds.end(), [](const DeviceKind* a, const DeviceKind* b) {
+    return a->auto_order < b->auto_order;
+  });
+  std::map<std::string, const DeviceKind*> driven_by;  // cards of a maker
+  for (const DeviceKind* kind : kinds) {
+    for (const ListedDevice& device : kind->list().devices) {
+      const auto driver = driven_by.find(device.maker);
+      if (!device.usable()) {
+        found.left_out.push_back(device.name + " (" + device.why_not + ")");
+      } else if (device.same_cores_as_cpu) {
+        found.left_out.push_back(device.name + " (the same cores as " + cpu + ")");
+      } else if (driver != driven_by.end() && driver->second != kind) {
+        found.left_out.push_back(device.name + " (" + driver->second->title + " drives that card)");
+      } else {
+        found.list += "," + device.name;
+        if (!device.maker.empty()) driven_by.emplace(device.maker, kind);
+      }
     }
   }
   return found;

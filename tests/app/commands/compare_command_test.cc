@@ -3,8 +3,7 @@
 #include <sstream>
 
 #include "tests/app/command.h"
-
-#include "evener/device/opencl/list.h"
+#include "tests/device/has_device.h"
 
 namespace evener {
 namespace {
@@ -248,7 +247,7 @@ TEST_F(Compare, ADivergingStrategyIsShownAsSuch) {
 }
 
 TEST_F(Compare, ProfileMeasuresTheWayToAnAccelerator) {
-  if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+  if (!has_device("opencl")) GTEST_SKIP() << "no OpenCL device here";
   environment_.emplace_back("PATH=/usr/bin:/bin");  // PoCL calls a linker
   const Outcome outcome =
       run({"profile", "opencl:0.0", folder_ / "data", "--hidden", "8", "--json"});

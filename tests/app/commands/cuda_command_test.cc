@@ -3,7 +3,7 @@
 
 #include "tests/app/command.h"
 
-#include "evener/device/cuda/probe.h"
+#include "evener/device/registry.h"
 
 namespace evener {
 namespace {
@@ -28,12 +28,12 @@ TEST_F(CudaCommand, LinksNoCudaLibrary) {
 }
 
 TEST_F(CudaCommand, SaysWhyThereIsNoCard) {
-  const cuda::Probe probe = cuda::probe();
-  if (!probe.cards.empty()) GTEST_SKIP() << "there is a card";
-  EXPECT_THAT(probe.why_not, Not(IsEmpty()));
-  EXPECT_THAT(run({"devices"}).out, HasSubstr("not usable: " + probe.why_not));
+  const DeviceList cards = find_device_kind("cuda")->list();
+  if (!cards.devices.empty()) GTEST_SKIP() << "there is a card";
+  EXPECT_THAT(cards.why_none, Not(IsEmpty()));
+  EXPECT_THAT(run({"devices"}).out, HasSubstr("not usable: " + cards.why_none));
   expect_error(training("run", {"--devices", "cuda:0"}), 2,
-               "device 'cuda:0': CUDA is not usable here: " + probe.why_not);
+               "device 'cuda:0': CUDA is not usable here: " + cards.why_none);
   expect_error(training("run", {"--devices", "cuda:x"}), 2, "CUDA devices are cuda:N");
 }
 

@@ -1,4 +1,4 @@
-// Of cuBLAS what evener/device/cuda/plugin calls, on the host: column-major, loop by loop.
+// The part of cuBLAS that evener/device/cuda/plugin calls, on the host: column-major, loop by loop.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
 // CUDA's runtime on the host, as far as evener/device/cuda/plugin calls it: two "cards" whose
-// memory is the heap, whose streams run when somebody waits for them, and whose kernels run here,
+// memory is the heap, whose streams run when something waits for them, and whose kernels run here,
 // the threads of a block in turns. For tests: it finds faults in indexing and order, not in speed,
 // nor in what threads do to each other between barriers.
 #pragma once
@@ -66,7 +66,7 @@ struct cudaLaunchConfig_t {
 
 namespace emulated {
 
-/// Puts work on a stream: it is done when somebody waits for the stream, not before.
+/// Puts work on a stream: it is done when something waits for the stream, not before.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 /// Whether the calling thread has chosen the card that the stream is of, as launches demand.
 bool is_chosen(cudaStream_t stream);

@@ -1,4 +1,4 @@
-// Of cuSPARSE what evener/device/cuda/plugin calls, on the host.
+// The part of cuSPARSE that evener/device/cuda/plugin calls, on the host.
 #pragma once
 
 #include <cstdint>

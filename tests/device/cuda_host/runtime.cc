@@ -113,7 +113,7 @@ cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* all) {
   return cudaSuccess;
 }
 
-// Each piece of memory ends where a page ends that nobody may touch, so that reading or writing
+// Each piece of memory ends before a protected page, so that reading or writing
 // beyond it stops the program; what was given back may not be touched either. Fresh memory reads as
 // NaN, so that what was never written shows.
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {

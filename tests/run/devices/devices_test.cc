@@ -1,10 +1,9 @@
 #include "evener/run/devices/devices.h"
 
+#include "tests/device/has_device.h"
 #include "tests/run/support.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "evener/device/opencl/list.h"
 
 namespace evener {
 namespace {
@@ -75,11 +74,11 @@ TEST(OpenDevices, AutoStandsAlone) {
 }
 
 TEST(OpenDevices, AnAcceleratorUnderTwoNamesIsRefused) {
-  if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+  if (!has_device("opencl")) GTEST_SKIP() << "no OpenCL device here";
   EXPECT_THAT(refusal("opencl:0.0,opencl:0.0"), HasSubstr("named twice"));
   EXPECT_THAT(refusal("opencl:0.0,opencl:0.00"),
               HasSubstr("opencl:0.0 and opencl:0.0 are the same device"));
-  if (opencl::list().front().compute_units < 2) return;
+  if (listed_devices("opencl").front().parts.size() < 2) return;
   EXPECT_THAT(refusal("cpu:1,opencl:0.0,opencl:0.0.1"),
               HasSubstr("opencl:0.0 and opencl:0.0.1 are the same device"));
   EXPECT_THAT(opened("opencl:0.0.0,opencl:0.0.1"), ElementsAre("opencl:0.0.0", "opencl:0.0.1"));
@@ -95,9 +94,9 @@ TEST(OpenDevices, SaysWhereWorkersTakeEachOthersCores) {
 TEST(FindDevices, TheProcessorIsTakenOnce) {
   const FoundDevices found = find_devices("cpu");
   EXPECT_TRUE(found.list.starts_with("cpu"));
-  for (const auto& device : opencl::list()) {
-    const bool taken = found.list.find(opencl::to_string(device.place)) != std::string::npos;
-    EXPECT_FALSE(taken && device.processor);
+  for (const auto& device : listed_devices("opencl")) {
+    const bool taken = found.list.find(device.name) != std::string::npos;
+    EXPECT_FALSE(taken && device.same_cores_as_cpu);
   }
 }
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "evener/device/accelerator/footprint.h"
 #include "evener/device/cuda/plugin/calls.h"
 #include "evener/device/device.h"
-#include "evener/device/footprint.h"
 
 namespace evener::cuda {
 

@@ -1,4 +1,4 @@
-// A model on a card: the order of the kernels in a step.
+// A model on a card.
 #pragma once
 
 #include <memory>

@@ -44,9 +44,9 @@ void scale(cudaStream_t stream, float* vector, std::size_t size, float factor);
 
 // losses.cu: over a chunk of labels
 
-/// Logits of labels [first, first + labels), less their biases: whoever reads them first adds
-/// these. Each row is dealt to `slices` blocks of threads; slice i leaves its statistics of sample
-/// s at [(before + i) * samples + s].
+/// Logits of labels [first, first + labels), less their biases: the first kernel that reads
+/// them adds these. Each row is dealt to `slices` blocks of threads; slice i leaves its statistics
+/// of sample s at [(before + i) * samples + s].
 struct Chunk {
   float* logits;
   std::size_t stride;

@@ -52,7 +52,7 @@ class Array {
     data_ = nullptr;
     size_ = 0;
   }
-  /// Of this size, with nothing kept: the old memory goes back first, so that both need not fit.
+  /// Resizes and keeps nothing. The old memory is freed first, so that both need not fit.
   void renew(std::size_t size) {
     clear();
     data_ = static_cast<T*>(Where::get(std::max<std::size_t>(size, 1) * sizeof(T)));

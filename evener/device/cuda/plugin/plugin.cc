@@ -1,4 +1,4 @@
-// What the shared object gives to evener/device/cuda/probe.cc.
+// What the shared object gives to evener/device/cuda/cuda_kind.cc.
 #include "evener/device/cuda/plugin.h"
 
 #include <cstring>

@@ -42,7 +42,7 @@ Session::Session(std::shared_ptr<OpenCard> opened, const Network& for_network,
       footprint(limits, for_network, for_training),
       libraries(stream),
       vectors(1 + static_cast<std::size_t>(state_vectors(for_training.optimizer))),
-      imager_(for_network, 1) {
+      slots_(for_network, for_training, 1) {
   for (auto& vector : vectors) {
     vector.renew(layout.size);
     fill_zero(stream, vector);
@@ -66,39 +66,13 @@ Vectors Session::all_vectors() const {
   return {at(0), at(1), at(2)};
 }
 
-void Session::begin(const Batch& batch, const Step& step, bool grouped) {
-  if (slots_[1 - current_].key.is(batch, step, grouped)) {
-    current_ = 1 - current_;
-  } else {
-    fill(slots_[current_], batch, step, grouped);
-  }
-  BatchSlot& slot = slots_[current_];
-  slot.key.step = 0;  // used up: the same step again would be another batch
-  slot.arrived.hold(stream);
-}
-
-void Session::prepare(const Batch& batch, const Step& step) {
-  fill(slots_[1 - current_], batch, step, true);
-}
-
-void Session::fill(BatchSlot& slot, const Batch& batch, const Step& step, bool grouped) {
-  slot.key.step = 0;  // until all of it is on its way
-  imager_.make(batch, mask(0, step), grouped, slot.image);
-  slot.arrived.wait();  // a batch that was prepared and not wanted may still be on its way
-  const std::vector<std::uint32_t>& words = slot.image.words;
-  slot.staged.grow(words.size());
-  slot.words.grow(words.size());
-  std::copy(words.begin(), words.end(), slot.staged.data());
-  copy_to_card(copies_, slot.words.data(),
-               std::span<const std::uint32_t>(slot.staged.data(), words.size()));
-  slot.arrived.record(copies_);
-  slot.key.set(batch, step, grouped);
-}
-
-DropoutMask Session::mask(std::size_t layer, const Step& step) const {
-  const float rate = layer == 0 ? training.input_dropout : training.dropout;
-  return {step.number == 0 ? 0.0F : rate, training.seed, step.number,
-          static_cast<std::uint32_t>(layer)};
+void Session::start_copy(CardBatch& batch, const std::vector<std::uint32_t>& words) {
+  batch.staged.grow(words.size());
+  batch.words.grow(words.size());
+  std::copy(words.begin(), words.end(), batch.staged.data());
+  copy_to_card(copies_, batch.words.data(),
+               std::span<const std::uint32_t>(batch.staged.data(), words.size()));
+  batch.arrived.record(copies_);
 }
 
 }  // namespace evener::cuda

@@ -2,16 +2,15 @@
 // things lie in it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "evener/device/batch_image.h"
+#include "evener/device/accelerator/batch_slots.h"
+#include "evener/device/accelerator/footprint.h"
 #include "evener/device/cuda/plugin/card.h"
 #include "evener/device/cuda/plugin/kernels.h"
 #include "evener/device/cuda/plugin/memory.h"
-#include "evener/device/footprint.h"
 
 namespace evener::cuda {
 
@@ -21,13 +20,10 @@ struct Activity {
   CardArray<float> values, error;
 };
 
-/// A batch on its way to the card or there. There are two, so that the next one can be made ready
-/// and copied while the card works on this one.
-struct BatchSlot {
-  BatchImage image;
+/// A batch on the card, or on its way there.
+struct CardBatch {
   HostArray<std::uint32_t> staged;
   CardArray<std::uint32_t> words;
-  BatchKey key;
   Event arrived;
 };
 
@@ -44,15 +40,25 @@ class Session {
   /// Waits for all that is under way, whatever became of it: it uses memory of ours and of callers.
   void drain();
 
-  /// Makes this the batch at hand, unless `prepare` has it ready. `grouped`: it will be trained on.
-  void begin(const Batch& batch, const Step& step, bool grouped);
-  /// Makes a batch ready beside the one at hand.
-  void prepare(const Batch& batch, const Step& step);
+  // As accelerator::BatchSlots.
+  void begin(const Batch& batch, const Step& step, bool grouped) {
+    slots_.begin(*this, batch, step, grouped);
+  }
+  void prepare(const Batch& batch, const Step& step) { slots_.prepare(*this, batch, step); }
+  const BatchImage& image() const { return slots_.image(); }
+  // What they copy with.
+  static void await_copy(const CardBatch& batch) { batch.arrived.wait(); }
+  void start_copy(CardBatch& batch, const std::vector<std::uint32_t>& words);
+  void hold_for(const CardBatch& batch) const { batch.arrived.hold(stream); }
 
-  const BatchImage& image() const { return slots_[current_].image; }
+  /// Nothing to do: what is on a stream starts by itself.
+  static void flush() {}
+  /// Until all that is on the stream has ended.
+  void wait() const { stream.wait(); }
+
   /// A section of the image on the card.
   const std::uint32_t* words(std::uint32_t section) const {
-    return slots_[current_].words.data() + section;
+    return slots_.copy().words.data() + section;
   }
   const float* floats(std::uint32_t section) const {
     return reinterpret_cast<const float*>(words(section));
@@ -65,8 +71,9 @@ class Session {
   /// State that the optimizer does not keep is given as memory that is not touched.
   Vectors all_vectors() const;
 
-  /// Layer 0 is the input; step number 0 means prediction, which drops nothing.
-  DropoutMask mask(std::size_t layer, const Step& step) const;
+  Dropout dropout(std::size_t layer, const Step& step) const {
+    return dropout_for(accelerator::dropout_mask(training, layer, step));
+  }
 
   std::shared_ptr<OpenCard> card;  // chosen before anything below is made
   Network network;
@@ -80,12 +87,8 @@ class Session {
   std::vector<CardArray<float>> vectors;
 
  private:
-  void fill(BatchSlot& slot, const Batch& batch, const Step& step, bool grouped);
-
-  BatchImager imager_;
   Stream copies_;
-  std::array<BatchSlot, 2> slots_;
-  std::size_t current_ = 0;
+  accelerator::BatchSlots<CardBatch> slots_;
 };
 
 }  // namespace evener::cuda

@@ -1,4 +1,4 @@
-#include "evener/device/footprint.h"
+#include "evener/device/accelerator/footprint.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "evener/device/label_results.h"
+#include "evener/device/accelerator/label_results.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,10 +1,10 @@
 // A device fails, at each of its calls in turn: the other device finishes the run.
+#include "tests/device/has_device.h"
 #include "tests/runtime/fakes.h"
 #include "tests/sanitized.h"
 #include <gtest/gtest.h>
 
 #include "evener/device/opencl/faults.h"
-#include "evener/device/opencl/list.h"
 #include "evener/nn/initialise.h"
 #include "evener/nn/metrics.h"
 
@@ -75,7 +75,7 @@ Outcome run(const Dataset& data, const std::string& strategy,
 class DeviceFailure : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+    if (!has_device("opencl")) GTEST_SKIP() << "no OpenCL device here";
   }
   void TearDown() override { opencl::fail_from_call(-1); }
 };
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, DeviceFailure,
                          });
 
 TEST(DeviceFailure, OfTheOnlyDeviceEndsTheRunWithTheReason) {
-  if (opencl::list().empty()) GTEST_SKIP() << "no OpenCL device here";
+  if (!has_device("opencl")) GTEST_SKIP() << "no OpenCL device here";
   const Dataset data = small_data(100);
   Engine engine(setup_for(data, "sequential", {"opencl:0.0"}));
   FloatBuffer start(layout_of(setup_for(data, "sequential", {}).network).size);

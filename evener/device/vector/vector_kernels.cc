@@ -1,17 +1,19 @@
-// Optimizer rules and the sparse input layer's row operations. Included once per instruction set.
-#if defined(EVENER_CPU_UPDATE_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef EVENER_CPU_UPDATE_INL
-#undef EVENER_CPU_UPDATE_INL
-#else
-#define EVENER_CPU_UPDATE_INL
-#endif
+#include "evener/device/vector/vector_kernels.h"
 
-#include <cstdint>
+#include "evener/core/error.h"
 
-#include "evener/device/cpu/gemm-inl.h"
+// SSSE3 adds nothing over the SSE4 version but time to compile.
+#define HWY_DISABLED_TARGETS HWY_SSSE3
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "evener/device/vector/vector_kernels.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target:
+#include "hwy/highway.h"
+
+#include "evener/device/vector/racing-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace evener::cpu {
+namespace evener {
 namespace HWY_NAMESPACE {
 
 // The rules of nn/training.h, a vector at a time. Beyond n the last vector meets padding,
@@ -102,66 +104,53 @@ HWY_NOINLINE float square_norm(const float* values, std::size_t n) {
   return hn::GetLane(hn::SumOfLanes(kFloats, sum));
 }
 
-// Vectors of a row that are summed at a time: they stay in registers over all non-zeros.
-constexpr int kStrip = 8;
-constexpr std::size_t kAhead = 6;  // rows prefetched
-
-// out[0, V vectors) = first + sum_i values[i] * rows[indices[i] * stride].
-template <int V>
-HWY_INLINE void weighted_sum(const float* rows, std::size_t stride, const std::uint32_t* indices,
-                             const float* values, std::size_t count, const float* first,
-                             float* out) {
-  Vec sum[V];
-  EVENER_UNROLL for (int v = 0; v < V; ++v) {
-    sum[v] = first != nullptr ? racing_load(first + v * lanes()) : hn::Zero(kFloats);
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) {
-      const float* next = rows + indices[i + kAhead] * stride;
-      EVENER_UNROLL for (int v = 0; v < V; ++v) hwy::Prefetch(next + v * lanes());
-    }
-    const float* row = rows + indices[i] * stride;
-    const Vec value = hn::Set(kFloats, values[i]);
-    EVENER_UNROLL for (int v = 0; v < V; ++v) {
-      sum[v] = hn::MulAdd(value, racing_load(row + v * lanes()), sum[v]);
-    }
-  }
-  EVENER_UNROLL for (int v = 0; v < V; ++v) hn::Store(sum[v], kFloats, out + v * lanes());
-}
-
-HWY_NOINLINE void gather(const float* weights, std::size_t stride, std::size_t width,
-                         const float* bias, const std::uint32_t* indices, const float* values,
-                         std::size_t count, float* out) {
-  std::size_t k = 0;
-  for (; k + kStrip * lanes() <= width; k += kStrip * lanes()) {
-    weighted_sum<kStrip>(weights + k, stride, indices, values, count,
-                         bias != nullptr ? bias + k : nullptr, out + k);
-  }
-  for (; k < width; k += 2 * lanes()) {
-    weighted_sum<2>(weights + k, stride, indices, values, count,
-                    bias != nullptr ? bias + k : nullptr, out + k);
-  }
-}
-
-HWY_NOINLINE double multiply_adds(std::size_t rounds) {
-  // Twelve independent chains cover the latency of two units; the values stay finite.
-  constexpr int kChains = 12;
-  Vec sum[kChains];
-  EVENER_UNROLL for (int c = 0; c < kChains; ++c) {
-    sum[c] = hn::Set(kFloats, static_cast<float>(c));
-  }
-  const Vec x = hn::Set(kFloats, 0.5F);
-  for (std::size_t round = 0; round < rounds; ++round) {
-    EVENER_UNROLL for (int c = 0; c < kChains; ++c) sum[c] = hn::MulAdd(sum[c], x, x);
-  }
-  Vec total = sum[0];
-  EVENER_UNROLL for (int c = 1; c < kChains; ++c) total = hn::Add(total, sum[c]);
-  // The result depends on every chain, so none can be dropped.
-  const float check = hn::GetLane(hn::SumOfLanes(kFloats, total));
-  return check < 0 ? 0 : 2.0 * kChains * static_cast<double>(lanes() * rounds);
+VectorKernels vector_table() {
+  return {&update, &copy, &add_scaled, &add_difference, &square_norm};
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace evener::cpu
+}  // namespace evener
 HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace evener {
+
+HWY_EXPORT(vector_table);
+
+namespace {
+
+VectorKernels& chosen() {
+  static VectorKernels kernels = HWY_DYNAMIC_DISPATCH(vector_table)();
+  return kernels;
+}
+
+}  // namespace
+
+const VectorKernels& vector_kernels() {
+  return chosen();
+}
+
+std::vector<std::string> instruction_sets() {
+  std::vector<std::string> names;
+  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
+    names.emplace_back(hwy::TargetName(target));
+  }
+  return names;
+}
+
+void use_instruction_set(const std::string& name, const std::function<void()>& choose_others) {
+  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
+    if (name != hwy::TargetName(target)) continue;
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    chosen() = HWY_DYNAMIC_DISPATCH(vector_table)();
+    choose_others();
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    return;
+  }
+  throw UsageError("instruction set '" + name + "' is not available here");
+}
+
+}  // namespace evener
 #endif

@@ -1,4 +1,4 @@
-#include "evener/device/batch_image.h"
+#include "evener/device/accelerator/batch_image.h"
 
 #include <algorithm>
 #include <bit>

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "evener/device/batch_image.h"
+#include "evener/device/accelerator/batch_image.h"
 #include "evener/nn/predictions.h"
 
 namespace evener {
@@ -17,7 +17,7 @@ struct LabelResults {
   std::span<const float> tops, totals;
   std::span<const float> target_logits;  // in the order of the image's targets
 
-  // Of a search: several lists of a sample's best labels, each in descending order, at
+  // After a search: several lists of a sample's best labels, each in descending order, at
   // [(list * stride + sample) * k].
   std::span<const float> best;
   std::span<const std::uint32_t> best_labels;

@@ -1,4 +1,4 @@
-// Who does a product: measured once, kept on disk.
+// Which computes a product: measured once, kept on disk.
 #include "evener/device/opencl/products.h"
 
 #include <chrono>

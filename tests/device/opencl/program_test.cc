@@ -1,4 +1,6 @@
 // Kernels that were built are kept, and kernels that do not build are reported.
+#include "evener/device/opencl/program.h"
+
 #include <filesystem>
 #include <string>
 
@@ -7,7 +9,6 @@
 #include <unistd.h>
 
 #include "evener/device/opencl/list.h"
-#include "evener/device/opencl/program.h"
 
 namespace evener {
 namespace {

@@ -1,0 +1,24 @@
+// How OpenCL devices are named; the same with and without OpenCL in the build.
+#pragma once
+
+#include <string>
+
+#include "evener/device/registry.h"
+
+namespace evener::opencl {
+
+/// `opencl:P.D`, or `opencl:P.D.S` for one of its compute units alone.
+struct DeviceId {
+  int platform = 0;
+  int device = 0;
+  int part = -1;  // -1: the whole device
+};
+
+std::string to_string(const DeviceId& id);
+/// UsageError where the name is not well formed.
+DeviceId parse_device_id(const std::string& name);
+
+/// The part of the registry's row that is about names.
+DeviceKind named_kind();
+
+}  // namespace evener::opencl
