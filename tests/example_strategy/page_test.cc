@@ -1,4 +1,5 @@
 // docs/adding_a_strategy.md quotes the files of this folder: they are what it says, and they work.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,8 +21,15 @@ Strategy one_shot_strategy();
 
 namespace {
 
-// What CMake's list does for the files of evener/policy/strategies.
-const bool kRegistered = (register_strategy(one_shot_strategy()), true);
+/// What CMake's list does for the files of evener/policy/strategies; a reader who tries the page
+/// out may have put the file there.
+const bool kRegistered = [] {
+  const auto names = names_of(false);
+  if (std::find(names.begin(), names.end(), "one-shot") == names.end()) {
+    register_strategy(one_shot_strategy());
+  }
+  return true;
+}();
 
 std::string contents_of(const std::string& path) {
   std::ifstream file(EVENER_SOURCE_DIR "/" + path);
@@ -48,6 +56,7 @@ TEST(AddingAStrategy, FilesThatThePageNamesAreThere) {
 }
 
 TEST(AddingAStrategy, OneFromOutsideIsInTheCatalogue) {
+  ASSERT_TRUE(kRegistered);
   EXPECT_EQ(strategies().back().name, "one-shot") << "without an order it is the last";
   EXPECT_THAT(strategies_text(), testing::HasSubstr("\none-shot "));
   EXPECT_THAT(names_of(false), testing::Contains("one-shot"));

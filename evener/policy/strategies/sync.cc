@@ -4,6 +4,7 @@
 // batch is cut into small pieces (batch_pieces.h), and the next one goes to the worker that is
 // free. The updates are the same.
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -45,14 +46,14 @@ class Sync final : public Rounds {
       pieces_.pieces -= workers.size();
       return std::vector(workers.size(), pieces_.rows);
     }
-    const auto [rows, demotions] = speeds_.split(batch, workers);
-    for (const auto& [worker, share] : demotions) {
+    PartsBySpeed::Parts split = speeds_.split(batch, workers);
+    for (const auto& [worker, share] : split.demotions) {
       note(
           fmt::format("decided: {} is demoted: it did {:.1f} % of the rows, and each round "
                       "waits for it",
                       name(worker), 100 * share));
     }
-    return rows;
+    return std::move(split.rows);
   }
   std::size_t again(std::size_t /*done*/) override {
     if (pieces_.pieces == 0) return 0;
