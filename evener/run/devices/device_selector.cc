@@ -159,7 +159,7 @@ std::vector<double> DeviceSelector::probe(const std::vector<std::size_t>& device
   std::vector<double> speeds(devices.size(), kSlow);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     try {
-      const Engine engine(with_only(setup_, {devices[i]}, "sequential"));
+      const Engine engine(with_only(setup_, {devices[i]}, kAlone));
     } catch (const DeviceError&) {
       speeds[i] = 0;
     }

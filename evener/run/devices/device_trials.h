@@ -20,7 +20,9 @@
 
 namespace evener {
 
-/// What several devices train by where they are worth it.
+// The strategies that --strategy auto chooses from. Several devices must make the updates that one
+// would make, so it is these two by name.
+inline constexpr const char* kAlone = "sequential";
 inline constexpr const char* kTogether = "sync:split=speed";
 
 /// Updates that some devices make while they are watched.
@@ -29,7 +31,7 @@ struct Trial {
   std::size_t untimed = 0;           // memory is cold in the first, and parts find their size
   std::size_t timed = 1;
 
-  const char* strategy() const { return devices.size() > 1 ? kTogether : "sequential"; }
+  const char* strategy() const { return devices.size() > 1 ? kTogether : kAlone; }
   /// One batch, dealt out in pieces.
   bool looks() const { return untimed == 0; }
   bool operator==(const Trial&) const = default;
