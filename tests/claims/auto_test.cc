@@ -32,10 +32,9 @@ Curve curve_of(const std::vector<DeviceModel>& devices, std::uint64_t seed) {
   options.epochs = 10;
   options.seed = seed;
   options.output = folder;
-  RunContext context;
-  context.virtual_time.emplace();
-  context.virtual_time->devices = devices;
-  train(options, context);
+  VirtualTimeOptions time;
+  time.devices = devices;
+  train(options, *make_virtual_backend(time), {});
   Curve curve;
   std::ifstream file(folder + "/metrics.jsonl");
   for (std::string line; std::getline(file, line);) {

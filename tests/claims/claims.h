@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "evener/run/compare/compare.h"
+#include "evener/run/session/backends.h"
 
 namespace evener {
 
@@ -43,10 +44,10 @@ struct Claim {
 
   /// Runs it and prints its table.
   Comparison run() const {
-    RunContext context;
-    context.virtual_time.emplace();
-    context.virtual_time->devices = devices;
-    const Comparison comparison = compare(train, options, context, [](const std::string&) {});
+    CompareOptions simulated = options;
+    simulated.virtual_time.emplace();
+    simulated.virtual_time->devices = devices;
+    const Comparison comparison = compare(train, simulated, {}, [](const std::string&) {});
     std::fputs(comparison_text(comparison).c_str(), stdout);
     return comparison;
   }

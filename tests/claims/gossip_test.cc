@@ -45,11 +45,10 @@ Gossiped gossiped(const std::string& strategy, const Cluster& cluster = {}) {
   options.learning_rate = 0.02;
   options.strategy = strategy;
   options.output = folder;
-  RunContext context;
-  context.virtual_time.emplace();
   const std::size_t rows = options.global_batch_size / static_cast<std::uint32_t>(cluster.nodes);
-  context.virtual_time->devices = nodes_for(cluster, 1'000'000, rows);
-  const TrainResult result = train(options, context);
+  VirtualTimeOptions time;
+  time.devices = nodes_for(cluster, 1'000'000, rows);
+  const TrainResult result = train(options, *make_virtual_backend(time), {});
   std::filesystem::remove_all(folder);
   Gossiped gossiped{100 * result.metrics.at("p@1"), result.progress.seconds, 0};
   for (const auto& worker : result.workers)

@@ -163,7 +163,7 @@ void run(const Args& args, Shell& shell) {
                          ": with --virtual the devices are those of the cluster file");
       }
     }
-    context.virtual_time = read_cluster(args.cluster);
+    options.virtual_time = read_cluster(args.cluster);
   }
   TrainOptions train = resolve_options(args.given.texts, args.given.config);
   if (args.nodes > 0) compare_on_nodes(args, train, options);

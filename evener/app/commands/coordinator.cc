@@ -11,6 +11,7 @@
 #include "evener/app/shell/output.h"
 #include "evener/app/shell/signals.h"
 #include "evener/run/options/cluster_options.h"
+#include "evener/run/session/backends.h"
 #include "evener/run/session/train.h"
 
 namespace evener {
@@ -65,15 +66,14 @@ void run(const Args& args, Shell& shell) {
   check_heartbeats(options.heartbeats);
   options.interrupted = caught_signal;
   if (!train.quiet) options.say = tell;
-  RunContext context;
-  context.nodes = make_coordinator(options);
+  const auto backend = make_cluster_backend(make_coordinator(options));
   std::string again = fmt::format("evener coordinator --workers {}", workers_text(options));
   if (options.servers > 0) again += fmt::format(" --servers {}", options.servers);
   if (!args.listen.empty()) again += " --listen " + args.listen;
   if (!args.cluster.tls.empty()) again += " --tls " + args.cluster.tls;
   if (args.insecure) again += " --insecure";
   if (!args.cluster.token.empty()) again += " --token ...";
-  train_and_print(train, context, again + " --resume", shell);
+  train_and_print(train, *backend, again + " --resume", shell);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "evener/app/commands/train_result.h"
 #include "evener/core/error.h"
 #include "evener/run/options/cluster_options.h"
+#include "evener/run/session/backends.h"
 
 namespace evener {
 
@@ -54,12 +55,12 @@ void train_as_peer(const TrainOptions& options, const PeerArgs& args, GossipPeer
                    const std::optional<DataFingerprint>& print, Shell& shell) {
   const std::string again = fmt::format("evener train --peers {} --rank {} --resume",
                                         fmt::join(peers.addresses, ","), peers.self);
-  RunContext context;
-  context.peers = std::move(peers);
-  context.data_fingerprint = print;
-  context.device_strategy = args.device_strategy;
-  context.device_strategy_option = args.device_strategy_option;
-  train_and_print(options, std::move(context), again, shell);
+  PeerBackendOptions backend;
+  backend.peers = std::move(peers);
+  backend.data_fingerprint = print;
+  backend.device_strategy = args.device_strategy;
+  backend.device_strategy_option = args.device_strategy_option;
+  train_and_print(options, *make_peer_backend(std::move(backend)), again, shell);
 }
 
 }  // namespace evener

@@ -5,6 +5,7 @@
 #include "evener/app/commands/train_result.h"
 #include "evener/app/options/train_options.h"
 #include "evener/run/devices/cluster_file.h"
+#include "evener/run/session/backends.h"
 #include "evener/run/session/train.h"
 
 namespace evener {
@@ -26,11 +27,11 @@ struct Args {
 };
 
 void run(const Args& args, Shell& shell) {
-  RunContext context;
-  context.virtual_time = read_cluster(args.cluster);
+  VirtualTimeOptions cluster = read_cluster(args.cluster);
   const TrainOptions options = resolve_options(args.given.texts, args.given.config);
-  context.virtual_time->seed = options.seed;
-  train_and_print(options, context, "evener simulate " + args.cluster + " --resume", shell);
+  cluster.seed = options.seed;
+  const auto backend = make_virtual_backend(std::move(cluster));
+  train_and_print(options, *backend, "evener simulate " + args.cluster + " --resume", shell);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "evener/app/options/train_options.h"
 #include "evener/app/options/whole_number.h"
 #include "evener/run/options/cluster_options.h"
+#include "evener/run/session/backends.h"
 
 namespace evener {
 
@@ -61,11 +62,10 @@ void train_on_nodes(TrainOptions options, int count, int servers, Shell& shell) 
   }
   const LocalCluster cluster{count, servers, node_speeds(options.emulate, count)};
   options.emulate.clear();
-  RunContext context;
-  context.nodes = start_local_cluster(cluster);
+  const auto backend = make_cluster_backend(start_local_cluster(cluster));
   const std::string again = fmt::format("evener train --nodes {}{} --resume", count,
                                         servers > 0 ? fmt::format(" --servers {}", servers) : "");
-  train_and_print(options, std::move(context), again, shell);
+  train_and_print(options, *backend, again, shell);
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ void add_train(CLI::App& app, Shell& shell) {
       if (given) throw UsageError(fmt::format("{} is for --peers", name));
     }
     if (args->nodes > 0) return train_on_nodes(options, args->nodes, args->servers, shell);
-    train_and_print(options, {}, "evener train --resume", shell);
+    train_and_print(options, *make_local_backend(), "evener train --resume", shell);
   });
 }
 

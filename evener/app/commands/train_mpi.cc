@@ -15,6 +15,7 @@
 #include "evener/core/cores.h"
 #include "evener/core/error.h"
 #include "evener/core/nearest.h"
+#include "evener/run/session/backends.h"
 #include "evener/run/session/cluster_job.h"
 
 namespace evener {
@@ -71,8 +72,8 @@ class Rank {
   }
   bool is_broken() const { return caught_signal() == 0 && !world_->lost().empty(); }
 
-  RunContext with_context(RunContext context) const {
-    context = surrounded(std::move(context), options_, shell_);
+  RunContext context() const {
+    RunContext context = run_context(options_, shell_);
     context.interrupted = interrupted();
     if (!is_first()) {
       context.reporter.stream = nullptr;
@@ -88,11 +89,11 @@ class Rank {
     for (int i = 0; i < world_->size(); ++i) peers.addresses.push_back(std::to_string(i));
     peers.transport = world_;
     peers.patience = peers.silence = kForever;  // MPI notices who is lost
-    RunContext context;
-    context.peers = std::move(peers);
-    context.device_strategy = device_strategy_;
-    context.keeps_run = is_first() || (names_itself_ && options_.resume.empty());
-    finish(train(options_, with_context(std::move(context))));
+    PeerBackendOptions backend;
+    backend.peers = std::move(peers);
+    backend.device_strategy = device_strategy_;
+    backend.keeps_run = is_first() || (names_itself_ && options_.resume.empty());
+    finish(train(options_, *make_peer_backend(std::move(backend)), context()));
   }
 
   void coordinate() {
@@ -102,17 +103,17 @@ class Rank {
     nodes.least = nodes.most = world_->size() - 1;
     nodes.patience = kForever;
     nodes.interrupted = interrupted();
-    RunContext context = with_context({});
-    context.nodes = make_coordinator(nodes);
+    const RunContext run = context();
+    auto backend = make_cluster_backend(make_coordinator(nodes));
     TrainResult result;
     try {
-      result = train(options_, context);
+      result = train(options_, *backend, run);
     } catch (const std::exception& problem) {
-      context.nodes.reset();  // tells them that it is over
+      backend.reset();  // tells the workers that the run has ended
       if (is_broken()) throw Error(fmt::format("{}; {}", world_->lost(), problem.what()));
       throw;
     }
-    context.nodes.reset();
+    backend.reset();
     finish(result);
   }
 

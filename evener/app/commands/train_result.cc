@@ -136,7 +136,8 @@ std::string result_text(const TrainResult& result) {
 
 }  // namespace
 
-RunContext surrounded(RunContext context, const TrainOptions& options, const Shell& shell) {
+RunContext run_context(const TrainOptions& options, const Shell& shell) {
+  RunContext context;
   const Environment& environment = shell.environment;
   end_on_signals("evener: interrupted before training began; start again with the same command\n");
   context.cache_directory = environment.cache_directory;
@@ -163,10 +164,10 @@ void print_result(const TrainResult& result, const TrainOptions& options,
                                  : result_text(result));
 }
 
-void train_and_print(const TrainOptions& options, RunContext context,
-                     const std::string& resume_with, Shell& shell) {
-  context = surrounded(std::move(context), options, shell);
-  print_result(train(options, context), options, resume_with, shell);
+void train_and_print(const TrainOptions& options, Backend& backend, const std::string& resume_with,
+                     Shell& shell) {
+  const RunContext context = run_context(options, shell);
+  print_result(train(options, backend, context), options, resume_with, shell);
 }
 
 }  // namespace evener

@@ -44,9 +44,9 @@ std::uint64_t own_steps_before(const GossipPeerOptions& options, const GossipWor
   return self < work.steps.size() ? work.steps[self] : 0;
 }
 
-class GossipPeer {
+class GossipPeerImpl : public GossipPeer {
  public:
-  GossipPeer(const GossipPeerOptions& options, const GossipWork& work, PeerReplica& replica)
+  GossipPeerImpl(const GossipPeerOptions& options, const GossipWork& work, PeerReplica& replica)
       : options_(options),
         work_(work),
         replica_(replica),
@@ -66,26 +66,18 @@ class GossipPeer {
     result_.timeline = Timeline(std::move(names));
   }
 
-  GossipResult run() {
+  void join() override {
     replica_.start_from(work_.start);
     if (work_.memory) replica_.remember(*work_.memory);
-    try {
-      train();
-    } catch (const std::exception& problem) {
-      closing_ = true;
-      group_.leave(problem.what());
-      linger();
-      throw;
-    }
-    finish();
-    return std::move(result_);
-  }
-
- private:
-  void train() {
     gather();
     if (is_late()) fetch_model();
-    while (!is_over()) {
+  }
+
+  void train(const std::function<bool()>& after_step) override {
+    // Between two calls the caller was at work, in an evaluation or a checkpoint.
+    if (paused_at_ > 0) group_.was_busy(now() - paused_at_);
+    bool goes_on = true;
+    while (goes_on && !is_over()) {
       hear(0);
       rest(true);
       const auto offer = node_.remind();
@@ -93,11 +85,62 @@ class GossipPeer {
       if (!node_.may_train() && offer && !at(offer->to).broken) {
         hear(kHeartbeat);
       } else {
-        step();
+        goes_on = step(after_step);
       }
     }
+    paused_at_ = now();
   }
 
+  void leave(const std::string& why) override {
+    closing_ = true;
+    group_.leave(why);
+    linger();
+  }
+
+  GossipResult& result() override { return result_; }
+
+  /// Its own exchange is completed, then all peers send each other their last models, and all
+  /// have the same mean.
+  void finish() override {
+    while (node_.waits() && signal() == 0) {
+      hear(kHeartbeat / 5);
+      rest(false);
+    }
+    rest(false);
+    closing_ = true;
+    const ModelUpdate mine = replica_.whole();
+    result_.model = FloatBuffer(map_.size());
+    // Somebody's last model is missing here; somebody has not got all of them.
+    const auto missing = [](const PeerState& other) { return other.greeted && !other.final_model; };
+    const auto lacking = [](const PeerState& other) {
+      return other.greeted && !other.peer_heartbeat.has_all();
+    };
+    const auto anybody = [&](auto is) {
+      return std::any_of(group_.others().begin(), group_.others().end(), is);
+    };
+    for (result_.signal = signal(); result_.signal == 0; result_.signal = signal()) {
+      tell_final(mine);
+      hear(kHeartbeat / 5);
+      if (anybody(missing)) continue;
+      group_.has_all();
+      if (!anybody(lacking)) break;
+    }
+    const bool leaves = result_.signal != 0;
+    for (int i = 0; i < group_.count(); ++i) {
+      // Where all are told to go nobody is lost.
+      const bool there = at(i).greeted || at(i).final_model || (leaves && at(i).left);
+      result_.lost.push_back(i != options_.self && !there);
+    }
+    if (leaves) {
+      group_.leave("it was told to go");
+      for (auto& other : group_.others()) other.final_model.reset();  // its own alone
+    }
+    at(options_.self).final_model = mine;
+    result_.models = mean_of_finals(group_.others(), result_.model.span());
+    linger();
+  }
+
+ private:
   PeerState& at(int peer) { return group_.at(peer); }
   Seconds now() const { return group_.now(); }
   void hear(Seconds wait) { group_.hear(wait); }
@@ -160,7 +203,7 @@ class GossipPeer {
     if (signal() == 0) throw Error("the run has begun, and no peer gives its model");
   }
 
-  void step() {
+  bool step(const std::function<bool()>& after_step) {
     const Seconds begin = now();
     const auto rows = rows_.next();
     const float learning_rate = learning_rate_at(work_.schedule, epochs_done());
@@ -178,8 +221,9 @@ class GossipPeer {
     result_.training += end - begin;
     result_.timeline.add_task(task, {begin, end - begin, 0, end, 0}, 0);
     node_.step(replica_.change());
-    if (options_.progress) options_.progress(epochs_done(), result_);
+    const bool goes_on = after_step();
     group_.was_busy(now() - begin);
+    return goes_on;
   }
 
   void rest(bool offers) {
@@ -310,46 +354,6 @@ class GossipPeer {
     }
   }
 
-  /// Its own exchange is brought to an end, then all tell each other their last models, and
-  /// everybody has the same mean.
-  void finish() {
-    while (node_.waits() && signal() == 0) {
-      hear(kHeartbeat / 5);
-      rest(false);
-    }
-    rest(false);
-    closing_ = true;
-    const ModelUpdate mine = replica_.whole();
-    result_.model = FloatBuffer(map_.size());
-    // Somebody's last model is missing here; somebody has not got all of them.
-    const auto missing = [](const PeerState& other) { return other.greeted && !other.final_model; };
-    const auto lacking = [](const PeerState& other) {
-      return other.greeted && !other.peer_heartbeat.has_all();
-    };
-    const auto anybody = [&](auto is) {
-      return std::any_of(group_.others().begin(), group_.others().end(), is);
-    };
-    for (result_.signal = signal(); result_.signal == 0; result_.signal = signal()) {
-      tell_final(mine);
-      hear(kHeartbeat / 5);
-      if (anybody(missing)) continue;
-      group_.has_all();
-      if (!anybody(lacking)) break;
-    }
-    const bool leaves = result_.signal != 0;
-    for (int i = 0; i < group_.count(); ++i) {
-      // Where all are told to go nobody is lost.
-      const bool there = at(i).greeted || at(i).final_model || (leaves && at(i).left);
-      result_.lost.push_back(i != options_.self && !there);
-    }
-    if (leaves) {
-      group_.leave("it was told to go");
-      for (auto& other : group_.others()) other.final_model.reset();  // its own alone
-    }
-    at(options_.self).final_model = mine;
-    result_.models = mean_of_finals(group_.others(), result_.model.span());
-    linger();
-  }
   /// What was sent last arrives before the connections go.
   void linger() {
     const bool alone = group_.greeted() == 0;
@@ -370,6 +374,7 @@ class GossipPeer {
   GossipResult result_;
   std::map<int, ModelUpdate> offered_;  // by peer: until it answers, or is gone for good
   bool closing_ = false;
+  Seconds paused_at_ = 0;  // when `train` returned last; 0: never
   std::uint64_t own_steps_;
   DataShard rows_;
   PeerGroup group_;  // last: its conversations use all of the above
@@ -392,9 +397,9 @@ double epochs_done(const GossipWork& work, const std::vector<std::uint64_t>& ste
   return static_cast<double>(rows) / static_cast<double>(work.rows.size());
 }
 
-GossipResult run_gossip_peer(const GossipPeerOptions& options, const GossipWork& work,
-                             PeerReplica& replica) {
-  return GossipPeer(options, work, replica).run();
+std::unique_ptr<GossipPeer> make_gossip_peer(const GossipPeerOptions& options,
+                                             const GossipWork& work, PeerReplica& replica) {
+  return std::make_unique<GossipPeerImpl>(options, work, replica);
 }
 
 }  // namespace evener

@@ -51,8 +51,6 @@ struct GossipPeerOptions {
   /// Asked after each step; not 0: a signal has come.
   std::function<int()> interrupted;
   std::function<void(const std::string&)> say = [](const std::string&) {};
-  /// After each step; may be empty.
-  std::function<void(double epochs, const GossipResult& so_far)> progress;
 };
 
 /// What is trained; all of it is the same for all peers.
@@ -78,8 +76,27 @@ std::uint64_t rows_trained(const GossipWork& work, std::size_t rank, std::size_t
                            std::uint64_t steps);
 double epochs_done(const GossipWork& work, const std::vector<std::uint64_t>& steps);
 
-/// Error where nobody is there, or a peer's list or data is another.
-GossipResult run_gossip_peer(const GossipPeerOptions& options, const GossipWork& work,
-                             PeerReplica& replica);
+/// One peer of a run. Its methods are called in this order.
+class GossipPeer {
+ public:
+  virtual ~GossipPeer() = default;
+  /// Waits for the other peers; where they have begun, fetches a model. Error where no peer is
+  /// there, or a peer's list or data is another.
+  virtual void join() = 0;
+  /// Steps until all peers together have done the run's epochs, or a signal has come, or
+  /// `after_step` returns false; may be called again then.
+  virtual void train(const std::function<bool()>& after_step) = 0;
+  /// Exchanges last models with the other peers. After a signal: says that it leaves, and the
+  /// result's model is its own.
+  virtual void finish() = 0;
+  /// In place of `finish`, after an error: says that it leaves, and why.
+  virtual void leave(const std::string& why) = 0;
+  /// So far; the model after `finish`, when it may be moved from.
+  virtual GossipResult& result() = 0;
+};
+
+/// All arguments outlive it.
+std::unique_ptr<GossipPeer> make_gossip_peer(const GossipPeerOptions& options,
+                                             const GossipWork& work, PeerReplica& replica);
 
 }  // namespace evener

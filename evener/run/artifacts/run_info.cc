@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "evener/run/artifacts/checkpoint.h"
+#include "evener/run/artifacts/run_kind.h"
 #include "evener/run/options/config.h"
-#include "evener/run/session/train.h"
 
 namespace evener {
 
@@ -37,7 +37,8 @@ RunInfo run_info(const std::string& directory) {
   TrainOptions options;
   apply_option_texts(read_config(directory + "/config.toml"), options);
   RunInfo info;
-  info.virtual_time = is_simulation(checkpoint_options(directory + "/checkpoints"));
+  info.virtual_time =
+      run_kind(checkpoint_options(directory + "/checkpoints")) == RunKind::virtual_time;
   info.emulation = options.emulate;
   info.strategy = strategy_of(options);
   info.devices = traced_devices(directory + "/trace.json");

@@ -11,13 +11,13 @@
 #include "evener/core/cores.h"
 #include "evener/core/error.h"
 #include "evener/core/team.h"
-#include "evener/run/devices/device_selector.h"
+#include "evener/run/devices/device_trials.h"
 #include "evener/run/options/recipe.h"
-#include "evener/run/session/cluster_job.h"
+#include "evener/run/session/backends.h"
 #include "evener/run/session/data.h"
 #include "evener/run/session/evaluate.h"
-#include "evener/run/session/fresh.h"
-#include "evener/run/session/start.h"
+#include "evener/run/session/new_run.h"
+#include "evener/run/session/run_session.h"
 
 namespace evener {
 
@@ -49,18 +49,23 @@ class Comparer {
       : options_(options), context_(context), progress_(progress) {
     const Warn warn = [&](const std::string& text) { progress(text); };
     TrainOptions base = train;
-    base.strategy = "sync";  // each run has its own
+    base.strategy = "auto";  // each run has its own
+    base.output.clear();     // no run directories
     data_ = open_training_data(base, context.cache_directory, warn);
     if (!data_.evaluation) {
       throw UsageError(
           "evener compare needs something to evaluate on: --test or "
           "--validation-share");
     }
+    context_.writes_directory = false;
     train_ = with_recipe(base, data_);
+    train_.eval_every = 1;
+    train_.early_stop = "none";  // every run trains for all epochs
+    train_.average = 0;
     comparison_.data = train.data;
     comparison_.metric = options.metric;
     comparison_.larger_is_better = larger_is_better(options.metric);
-    comparison_.virtual_time = context.virtual_time.has_value();
+    comparison_.virtual_time = options.virtual_time.has_value();
     comparison_.epochs = train_.epochs;
     for (const auto& text : options.strategies) {
       base.strategy = text;
@@ -109,15 +114,20 @@ class Comparer {
   /// What fits neither the devices nor the strategy is refused before anything is trained.
   void check_first() {
     for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
-      TrainOptions options = train_;
-      options.strategy = comparison_.strategies[s].strategy;
-      if (options.strategy == kAuto)
-        options.strategy = automatic_strategy(AutoFor::several_devices);
-      EngineSetup setup = setup_for(options, train_.seed);
-      const std::string hint = batch_hint(setup, setup.network);
-      if (options_.start_cluster) continue;  // its engine would wait for nodes
-      comparison_.devices = Engine(std::move(setup)).timeline().names();
-      if (!hint.empty()) progress_(hint);
+      TrainOptions options = options_of({s, train_.learning_rate, train_.seed, {}, false});
+      if (options_.start_cluster) {  // its workers would be started
+        check_cluster_options(options, context_.devices);
+        continue;
+      }
+      Reporter quiet({});
+      const auto backend = backend_for(train_.seed);
+      backend->open(options, nullptr, {context_.devices, [](const std::string&) {}, {}});
+      Checkpoint start = new_run(options, data_, quiet);
+      backend->check(options, data_, start.model.network);
+      backend->start(options, data_, start);
+      comparison_.devices = backend->report(0).timeline->names();
+      if (const std::string hint = backend->hint(); !hint.empty()) progress_(hint);
+      backend->close("");
     }
     if (options_.start_cluster) comparison_.devices = options_.nodes;
   }
@@ -126,7 +136,7 @@ class Comparer {
     if (comparison_.devices.size() == 1) {
       progress_(fmt::format("one device ({}): there is nothing to share between devices{}",
                             comparison_.devices.front(),
-                            context_.virtual_time ? "" : "; several: --devices cpu:1,cpu:1"));
+                            options_.virtual_time ? "" : "; several: --devices cpu:1,cpu:1"));
     }
     if (comparison_.strategies.size() == 1) {
       progress_(fmt::format("one strategy ({}): there is nothing to compare it with",
@@ -134,26 +144,20 @@ class Comparer {
     }
   }
 
-  EngineSetup setup_for(const TrainOptions& options, std::uint64_t seed) const {
-    RunDevices devices;
-    if (context_.virtual_time) {
-      devices.virtual_time = context_.virtual_time;
-      devices.virtual_time->seed = seed;
-    } else {
-      devices = open_devices(options, context_.devices);
-    }
-    EngineSetup setup = checked(engine_setup(options, std::move(devices)));
-    set_training(setup, options, data_, network_of(options, data_.train));
-    return setup;
+  std::unique_ptr<Backend> backend_for(std::uint64_t seed) const {
+    if (options_.start_cluster) return make_cluster_backend(options_.start_cluster());
+    if (!options_.virtual_time) return make_local_backend();
+    VirtualTimeOptions time = *options_.virtual_time;
+    time.seed = seed;
+    return make_virtual_backend(std::move(time));
   }
 
-  /// The setup of a run whose nodes are told what to train.
-  EngineSetup on_cluster(EngineSetup setup, const TrainOptions& options) {
-    setup.remote_workers = options_.start_cluster();
-    if (!fingerprint_) fingerprint_ = fingerprint_of(data_);
-    std::static_pointer_cast<ClusterCoordinator>(setup.remote_workers)
-        ->offer({option_texts(with_absolute_paths(options)), *fingerprint_, batch_of_node(setup)});
-    return setup;
+  TrainOptions options_of(const Job& job) const {
+    TrainOptions options = train_;
+    options.strategy = comparison_.strategies[job.strategy].strategy;
+    options.learning_rate = job.learning_rate;
+    options.seed = job.seed;
+    return options;
   }
 
   /// Every factor of the grid for every strategy, with the first seed; the best quality decides,
@@ -209,7 +213,7 @@ class Comparer {
 
   /// In virtual time one job a core; real devices get the machine for themselves.
   void run(std::vector<Job>& jobs) {
-    Team team(context_.virtual_time
+    Team team(options_.virtual_time
                   ? std::min<int>(available_cores(), static_cast<int>(jobs.size()))
                   : 1);
     std::atomic<std::size_t> next{0};
@@ -230,74 +234,39 @@ class Comparer {
   }
 
   void run_one(Job& job) {
-    TrainOptions options = train_;
-    options.strategy = comparison_.strategies[job.strategy].strategy;
-    options.learning_rate = job.learning_rate;
-    options.seed = job.seed;
-    const bool automatic = options.strategy == kAuto;
-    if (automatic) options.strategy = automatic_strategy(AutoFor::several_devices);
-    const Network network = network_of(options, data_.train);
-    FloatBuffer parameters = initial_parameters(network, options, data_);
-    EngineSetup setup = setup_for(options, job.seed);
-    if (options_.start_cluster) setup = on_cluster(std::move(setup), options);
-    double seconds = 0, trials = 0;
-    DeviceSelector selector(std::move(setup), automatic && comparison_.devices.size() > 1);
-    Models& models = selector.engine().models();
-    models.give(0, std::move(parameters));
-    const int vectors = state_vectors(training_of(options).optimizer);
-    for (int v = 1; v <= vectors; ++v) models.give(v, FloatBuffer(layout_of(network).size));
     ComparedRun& run = job.result;
     run.seed = job.seed;
     run.best_quality = comparison_.larger_is_better ? -kNever : kNever;
-    Position position;
+    SessionOptions session;
+    session.driver.evaluations_per_epoch = options_.evaluations_per_epoch;
+    session.driver.evaluated = [&](const EvaluationPoint& point) { add_point(run, point); };
+    session.driver.ended = [&](const SessionEnd& end) {
+      run.seconds = end.seconds;
+      const double rows = static_cast<double>(data_.row_count()) * static_cast<double>(end.epochs);
+      run.samples_per_second = rows / std::max(end.seconds, 1e-9);
+      run.workers = worker_results(*end.timeline, end.seconds - end.trial_seconds);
+      run.series = series_of(*end.timeline);
+    };
+    const auto backend = backend_for(job.seed);
     try {
-      while (position.epoch < options.epochs) {
-        const double begin = selector.now();
-        const std::size_t stretch = data_.row_count() / options_.evaluations_per_epoch + 1;
-        const std::size_t pause_at = position.next_row + stretch;
-        const bool whole = selector.run_epoch(position, [&](const StepReport&) {
-          if (selector.take_choice()) trials = seconds + selector.now() - begin;
-          return interrupted() == 0 && position.next_row < pause_at;
-        });
-        if (interrupted() != 0) throw Interrupted(interrupted());
-        seconds += selector.now() - begin;
-        add_point(run, selector, position, seconds);
-        if (whole) position = {position.step, position.epoch + 1, 0, 0};
-      }
+      const TrainResult result = run_session(options_of(job), &data_, *backend, context_, session);
+      if (result.signal != 0) throw Interrupted(result.signal);
     } catch (const DivergedError&) {
       run.diverged = true;
     }
-    run.seconds = seconds;
-    const double rows =
-        static_cast<double>(data_.row_count()) * static_cast<double>(position.epoch);
     if (run.curve.empty())
       run.best_quality = run.final_quality = comparison_.larger_is_better ? 0 : kNever;
-    run.samples_per_second = rows / std::max(seconds, 1e-9);
-    run.workers = worker_results(selector.engine().timeline(), seconds - trials);
-    run.series = series_of(selector.engine().timeline());
     job.done = true;
   }
 
-  int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }
-
-  void add_point(ComparedRun& run, DeviceSelector& selector, const Position& position,
-                 double seconds) const {
-    const auto predictions = selector.engine().evaluate([this](Replica& replica) {
-      return predict_all(replica, *data_.evaluation, kEvaluationTop);
-    });
-    const Metrics metrics = evaluate(*predictions, data_.evaluation->labels,
-                                     data_.train.label_count, data_.inverse_propensity);
-    const auto found = metrics.find(options_.metric);
-    if (found == metrics.end()) {
+  void add_point(ComparedRun& run, const EvaluationPoint& point) const {
+    const auto found = point.metrics->find(options_.metric);
+    if (found == point.metrics->end()) {
       throw UsageError("--target " + options_.metric + ": this data has no such metric");
     }
-    const double loss = position.loss_sum / static_cast<double>(position.next_row);
-    const double epoch =
-        static_cast<double>(position.epoch) +
-        static_cast<double>(position.next_row) / static_cast<double>(data_.row_count());
     if (!std::isfinite(found->second)) throw DivergedError("the evaluation is not finite");
-    run.curve.push_back({epoch, seconds, found->second, loss, selector.communication(),
-                         selector.engine().distance()});
+    run.curve.push_back({point.epoch, point.seconds, found->second, point.train_loss,
+                         point.communication, point.replica_distance});
     run.final_quality = found->second;
     if (better(found->second, run.best_quality)) run.best_quality = found->second;
   }
@@ -335,11 +304,10 @@ class Comparer {
   }
 
   const CompareOptions& options_;
-  const RunContext& context_;
+  RunContext context_;
   const std::function<void(const std::string&)>& progress_;
-  TrainOptions train_;
+  TrainOptions train_;  // of every run, but for strategy, learning rate and seed
   TrainingData data_;
-  std::optional<DataFingerprint> fingerprint_;  // what nodes know the data by
   Comparison comparison_;
 };
 

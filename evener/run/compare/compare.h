@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "evener/cluster/parameter_server/coordinator.h"
 #include "evener/run/session/train.h"
 #include "evener/runtime/engine.h"
+#include "evener/runtime/virtual_time.h"
 
 namespace evener {
 
@@ -99,14 +101,16 @@ struct CompareOptions {
   /// More than one also brings replicas together so often: strategies that merge then merge more.
   std::uint32_t evaluations_per_epoch = 1;
   std::vector<double> grid;  // factors of the learning rate to tune over; empty: not tuned
-  /// Set: nodes train, which join a cluster of their own for every run. It is over when nobody
-  /// holds the cluster any more.
+  /// Set: these devices are simulated; every run uses its seed for them.
+  std::optional<VirtualTimeOptions> virtual_time;
+  /// Set: workers train, which join a cluster of their own for every run. The cluster ends when its
+  /// last owner does.
   std::function<std::shared_ptr<ClusterCoordinator>()> start_cluster;
-  std::vector<std::string> nodes;  // what people call them
+  std::vector<std::string> nodes;  // their names in reports
 };
 
-/// `train` gives data, network, optimizer, devices and budget. Called back with what is under way.
-/// Where a signal comes before a run is finished, Error.
+/// `train` gives data, network, optimizer, devices and budget. `progress` is called with lines for
+/// the user. Where a signal comes before a run is finished, Error.
 Comparison compare(const TrainOptions& train, const CompareOptions& options,
                    const RunContext& context,
                    const std::function<void(const std::string&)>& progress);

@@ -9,7 +9,7 @@
 
 #include "evener/core/random.h"
 #include "evener/core/time.h"
-#include "evener/run/session/start.h"
+#include "evener/run/session/new_run.h"
 
 namespace evener {
 

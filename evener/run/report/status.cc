@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "evener/run/session/train.h"
+#include "evener/run/session/worker_result.h"
 
 namespace evener {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "evener/run/session/start.h"
+#include "evener/run/session/new_run.h"
 #include "evener/runtime/engine_replica.h"
 
 namespace evener {

@@ -15,7 +15,7 @@ namespace evener {
 
 namespace {
 
-// An "epoch" that no run reaches: the order that decides what is held out.
+// An epoch number that no run reaches: its order of rows decides which are held out.
 constexpr std::uint64_t kSplitEpoch = std::numeric_limits<std::uint64_t>::max();
 
 int threads_of(int asked) {
@@ -47,6 +47,12 @@ CsrArrays copy_rows(const CsrView& from, std::span<const std::uint32_t> rows) {
     to.offsets.push_back(to.indices.size());
   }
   return to;
+}
+
+void check_trainable(const std::string& path, const Dataset& data) {
+  if (data.rows() == 0) throw DataError(path, 0, "there are no rows to train on");
+  if (data.label_count == 0) throw DataError(path, 0, "no row has a label");
+  if (data.feature_count == 0) throw DataError(path, 0, "no row has a feature");
 }
 
 void hold_out(double share, std::uint64_t seed, const std::string& path, TrainingData& data) {
@@ -115,9 +121,7 @@ TrainingData open_training_data(const TrainOptions& options, const std::string& 
   }
   data.train = open_with(options.data, read, data.transform, cache, warn);
   if (data.raw_features == 0) data.raw_features = data.train.feature_count;
-  if (data.train.rows() == 0) throw DataError(options.data, 0, "there are no rows to train on");
-  if (data.train.label_count == 0) throw DataError(options.data, 0, "no row has a label");
-  if (data.train.feature_count == 0) throw DataError(options.data, 0, "no row has a feature");
+  check_trainable(options.data, data.train);
 
   if (!options.test.empty()) {
     read.feature_count = data.raw_features;
@@ -129,6 +133,37 @@ TrainingData open_training_data(const TrainOptions& options, const std::string& 
     }
   } else if (options.validation_share > 0) {
     hold_out(options.validation_share, options.seed, options.data, data);
+  }
+  data.inverse_propensity = propensities(data);
+  return data;
+}
+
+TrainingData training_data_of(const Dataset& train, std::optional<Dataset> evaluation,
+                              const TrainOptions& options) {
+  constexpr const char* kTrain = "the training data";
+  constexpr const char* kEvaluation = "the evaluation data";
+  check_trainable(kTrain, train);
+  const int threads = threads_of(options.read_threads);
+  TrainingData data;
+  data.raw_features = train.feature_count;
+  data.transform = fit_transform(train, transform_of(options));
+  const auto transformed = [&](Dataset from) {
+    return data.transform.identity() ? from : apply_transform(from, data.transform, threads);
+  };
+  data.train = transformed(train);
+  if (evaluation) {
+    if (evaluation->rows() == 0) {
+      throw DataError(kEvaluation, 0, "there are no rows to evaluate on");
+    }
+    if (evaluation->feature_count > train.feature_count ||
+        evaluation->label_count > train.label_count) {
+      throw DataError(kEvaluation, 0, "has more features or labels than the training data");
+    }
+    evaluation->feature_count = train.feature_count;
+    evaluation->label_count = train.label_count;
+    data.evaluation = transformed(std::move(*evaluation));
+  } else if (options.validation_share > 0) {
+    hold_out(options.validation_share, options.seed, kTrain, data);
   }
   data.inverse_propensity = propensities(data);
   return data;

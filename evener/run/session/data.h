@@ -37,6 +37,11 @@ struct TrainingData {
 TrainingData open_training_data(const TrainOptions& options, const std::string& cache_directory,
                                 const Warn& warn);
 
+/// The same from data in memory: transformed as the options say, and --validation-share is held out
+/// where there is no `evaluation`. Options of files are not used.
+TrainingData training_data_of(const Dataset& train, std::optional<Dataset> evaluation,
+                              const TrainOptions& options);
+
 struct ModelDataOptions {
   std::string format = "auto";
   int threads = 0;              // 0: one a core

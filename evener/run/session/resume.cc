@@ -1,7 +1,6 @@
 #include "evener/run/session/resume.h"
 
 #include <filesystem>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,8 +8,9 @@
 #include "evener/core/counted.h"
 #include "evener/core/error.h"
 #include "evener/run/artifacts/run_info.h"
+#include "evener/run/artifacts/run_kind.h"
 #include "evener/run/options/recipe.h"
-#include "evener/run/session/trainer.h"
+#include "evener/run/session/best_model.h"
 
 namespace evener {
 
@@ -27,7 +27,7 @@ void check_same_shape(const TrainOptions& options, const Checkpoint& start) {
   }
 }
 
-/// The average of the last epochs is summed up as they pass, so the window cannot move once it has
+/// The average of the last epochs is summed as they end, so the window cannot move once it has
 /// begun.
 void check_average(const TrainOptions& options, Checkpoint& start) {
   const auto vectors = static_cast<std::size_t>(state_vectors(parse_optimizer(options.optimizer)));
@@ -68,26 +68,6 @@ void check_same_data(const TrainOptions& options, const TrainingData& data,
   }
 }
 
-void check_same_time(const TrainOptions& options, const Checkpoint& start, bool is_virtual) {
-  const bool was_virtual = is_simulation(start.options);
-  if (was_virtual == is_virtual) return;
-  throw UsageError(fmt::format("--resume {}: that run was {}: go on with evener {}", options.resume,
-                               was_virtual ? "a simulation" : "not a simulation",
-                               was_virtual ? "simulate" : "train"));
-}
-
-void check_same_place(const TrainOptions& options, const Checkpoint& start, bool has_nodes) {
-  const auto cluster = start.options.find(kClusterKey);
-  const bool elsewhere = cluster != start.options.end();
-  if (!elsewhere || has_nodes || options.strategy != start.options.at("strategy")) return;
-  throw UsageError(fmt::format(
-      "--resume {}: that run was {}, or name another --strategy for this machine", options.resume,
-      cluster->second == kPeersRun
-          ? "one of several peers': go on with --peers and --rank, or mpirun and --transport mpi"
-          : "a cluster's: go on with evener coordinator or evener train --nodes (under MPI, with "
-            "mpirun and --transport mpi)"));
-}
-
 Checkpoint resumed_start(TrainOptions& options, Reporter& reporter) {
   auto found = load_checkpoint(options.resume + "/checkpoints",
                                [&](const std::string& text) { reporter.warn(text); });
@@ -102,18 +82,18 @@ Checkpoint resumed_start(TrainOptions& options, Reporter& reporter) {
   return std::move(*found);
 }
 
-std::optional<TrainResult> finished_run(const TrainOptions& options, const Checkpoint& start,
-                                        const RunDirectory& directory) {
+std::optional<TrainResult> finished_run(const TrainOptions& options, const Checkpoint& start) {
   const bool early = stops_early(options, start.progress);
   if (start.progress.epoch < options.epochs && !early) return std::nullopt;
-  const auto records = last_records(directory.metrics());
+  const auto records = last_records(options.resume + "/metrics.jsonl");
   const auto end = records.find("end");
   const std::string how = end == records.end() ? "" : end->second.value("ended", "");
   const bool ended = how == "epochs" || how == "early stop";
-  if (!ended || !std::filesystem::exists(directory.last_model())) return std::nullopt;
+  const bool has_model = std::filesystem::exists(options.resume + "/last.safetensors");
+  if (!ended || !has_model) return std::nullopt;
   TrainResult result;
   result.was_complete = true;
-  result.directory = directory.path();
+  result.directory = options.resume;
   result.ended = how;
   result.progress = start.progress;
   result.metrics = metrics_in(end->second);
@@ -122,26 +102,9 @@ std::optional<TrainResult> finished_run(const TrainOptions& options, const Check
   if (const auto epoch = records.find("epoch"); epoch != records.end()) {
     result.train_loss = epoch->second.value("train_loss", 0.0);
   }
-  result.virtual_time = is_simulation(start.options);
+  result.virtual_time = run_kind(start.options) == RunKind::virtual_time;
   result.strategy = strategy_of(options);
   return result;
-}
-
-std::string keep_used(VirtualTimeOptions& time, const TrainOptions& options,
-                      const Checkpoint& start) {
-  const auto used = start.options.find(kUsedKey);
-  if (used == start.options.end() || options.strategy != start.options.at("strategy")) return "";
-  std::vector<DeviceModel> kept;
-  std::istringstream numbers(used->second);
-  for (std::size_t i = 0; numbers >> i;) {
-    if (i < time.devices.size()) kept.push_back(time.devices[i]);
-  }
-  if (!kept.empty()) time.devices = std::move(kept);
-  return used->second;
-}
-
-bool is_simulation(const OptionTexts& checkpoint_options) {
-  return checkpoint_options.count(kVirtualKey) > 0;
 }
 
 }  // namespace evener

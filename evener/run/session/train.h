@@ -1,63 +1,41 @@
-// A training run from data to model files.
+// A training run from data to a model: the public entry of this folder.
+//
+//   const auto backend = make_local_backend();            // backends.h
+//   const TrainResult result = train(options, *backend, context);
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "evener/cluster/gossip/gossip_peer.h"
-#include "evener/cluster/parameter_server/coordinator.h"
-#include "evener/device/device.h"
 #include "evener/nn/metrics.h"
 #include "evener/run/artifacts/checkpoint.h"
 #include "evener/run/devices/devices.h"
 #include "evener/run/options/options.h"
 #include "evener/run/report/reporter.h"
-#include "evener/runtime/timeline.h"
+#include "evener/run/session/backend.h"
+#include "evener/run/session/data.h"
+#include "evener/run/session/worker_result.h"
 
 namespace evener {
 
-/// What surrounds a run and is not part of it: two runs with the same options in different
-/// context give the same model.
+/// The environment of a run: two runs with the same options and backends in different contexts give
+/// the same model.
 struct RunContext {
   std::string cache_directory;  // where --cache-dir names none; empty: no cache
   DeviceContext devices;
   ReporterOptions reporter;
-  /// Called when the first step is about to be done: only from then on is there anything that an
-  /// interruption has to save.
+  /// Called when the first step is about to be done: from then on an interruption has something to
+  /// save.
   std::function<void()> training_begins;
   /// Asked after each step: not 0 is a signal's number, and the run ends with a checkpoint.
   std::function<int()> interrupted;
-  /// Set: nothing is timed here, these devices are simulated instead.
-  std::optional<VirtualTimeOptions> virtual_time;
-  /// Set: nodes train, and the device here evaluates.
-  std::shared_ptr<ClusterCoordinator> nodes;
-  /// Set: this process is one of these gossiping peers.
-  std::optional<GossipPeerOptions> peers;
-  /// Of a peer that was told what is trained: what its data must be.
-  std::optional<DataFingerprint> data_fingerprint;
-  std::string device_strategy;  // of such a peer's several devices; empty: as --strategy auto
-  std::string device_strategy_option = "--device-strategy";  // where the user names it
-  /// Of peers. False: another one keeps the run directory.
-  bool keeps_run = true;
+  /// False: nothing is written, and the run cannot be resumed.
+  bool writes_directory = true;
+  /// True: the result has the models.
+  bool returns_models = false;
 };
-
-/// What one device did in this session.
-struct WorkerResult {
-  std::string name;
-  std::uint64_t tasks = 0, updates = 0, rows = 0;
-  std::size_t batch = 0;             // rows of its last step
-  double compute = 0, transfer = 0;  // shares of the time; the rest it waited
-  double staleness = 0;        // mean number of updates by others between a task's start and end
-  std::uint64_t bytes = 0;     // of its pulls and pushes, or of its messages
-  std::uint64_t rejected = 0;  // pushes that were refused, offers that were declined
-  bool lost = false;           // it has failed or gone
-  StalenessCounts staleness_counts{};
-  std::uint64_t exchanges = 0;  // with a gossiping peer
-  bool came = true;             // false: a place of a cluster that nobody had
-};
-
-std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds);
 
 struct TrainResult {
   std::string directory;
@@ -78,17 +56,20 @@ struct TrainResult {
   std::vector<WorkerResult> workers;
   std::vector<std::string> notes;  // what was measured and decided, devices that were lost
   bool was_complete = false;       // a finished run was resumed: nothing was done
+  /// With RunContext::returns_models: after the last step, and by `best_by`.
+  std::optional<Model> last_model, best_model;
 };
 
 /// Defaults, then the options of the run to resume, then the config file, then what was given.
 /// Empty `config`: none.
 TrainOptions resolve_options(const OptionTexts& given, const std::string& config);
 
-/// Whether a checkpoint's options are those of a run in virtual time.
-bool is_simulation(const OptionTexts& checkpoint_options);
-
 /// Runs to the end or to the next interruption. Bit for bit the same with and without interruptions
 /// in between, given the same data, options, device and number of threads.
-TrainResult train(const TrainOptions& options, const RunContext& context);
+TrainResult train(const TrainOptions& options, Backend& backend, const RunContext& context);
+
+/// The same on data in memory (training_data_of in data.h); the options of files are not used.
+TrainResult train(const TrainOptions& options, const TrainingData& data, Backend& backend,
+                  const RunContext& context);
 
 }  // namespace evener

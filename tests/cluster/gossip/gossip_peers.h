@@ -22,6 +22,25 @@
 
 namespace evener {
 
+/// A peer from its start to its end.
+inline GossipResult run_gossip_peer(
+    const GossipPeerOptions& options, const GossipWork& work, PeerReplica& replica,
+    const std::function<void()>& after_step = [] {}) {
+  const auto peer = make_gossip_peer(options, work, replica);
+  try {
+    peer->join();
+    peer->train([&] {
+      after_step();
+      return true;
+    });
+  } catch (const std::exception& problem) {
+    peer->leave(problem.what());
+    throw;
+  }
+  peer->finish();
+  return std::move(peer->result());
+}
+
 /// Ports that are free now.
 inline std::vector<std::string> free_addresses(int count) {
   class Nobody final : public Handler {
@@ -94,7 +113,7 @@ class GossipPeerTest : public testing::Test {
             const std::lock_guard lock(running.mutex);
             running.said.push_back(text);
           };
-          options.progress = [per_step, &running](double, const GossipResult&) {
+          const auto after_step = [per_step, &running] {
             if (running.fail) throw Error("the disk is full");
             std::this_thread::sleep_for(std::chrono::duration<double>(per_step));
           };
@@ -105,7 +124,7 @@ class GossipPeerTest : public testing::Test {
                                              : two_devices(inside, training),
                               work_.network, data_, peer_options(choice));
           try {
-            running.result = run_gossip_peer(options, work_, replica);
+            running.result = run_gossip_peer(options, work_, replica, after_step);
             running.weight = replica.weight();
           } catch (const std::exception& problem) {
             running.error = problem.what();

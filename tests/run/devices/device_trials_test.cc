@@ -118,15 +118,16 @@ class DeviceTrialsTest : public TrainFixture {
     options_.global_batch_size = 64;
     options_.devices = "auto";
     options_.strategy = "auto";
-    context_.virtual_time.emplace();
+    make_backend_ = [this] { return make_virtual_backend(virtual_time_); };
   }
   void add(const std::string& name, double per_row, double fixed = 0) {
     DeviceModel device;
     device.name = name;
     device.per_row = per_row;
     device.fixed = fixed;
-    context_.virtual_time->devices.push_back(device);
+    virtual_time_.devices.push_back(device);
   }
+  VirtualTimeOptions virtual_time_;
   static std::vector<std::string> names(const TrainResult& result) {
     std::vector<std::string> names;
     for (const auto& worker : result.workers) names.push_back(worker.name);
@@ -200,7 +201,7 @@ TEST_F(DeviceTrialsTest, AResumedSimulationGoesOnWithThoseThatWereLeft) {
 TEST_F(DeviceTrialsTest, ADeviceThatFailsOnTrialIsLeftOut) {
   add("a", 1e-3);
   add("b", 1e-3);
-  context_.virtual_time->devices[1].fails_at = 0.05;
+  virtual_time_.devices[1].fails_at = 0.05;
   const TrainResult result = run("run");
   EXPECT_THAT(names(result), ElementsAre("a"));
   EXPECT_THAT(result.notes.front(), HasSubstr("a device is lost"));
@@ -213,10 +214,10 @@ TEST_F(DeviceTrialsTest, ADeviceThatFailsAtAnyTimeOfATrialCostsNoRow) {
   add("b", 1e-3);
   for (int moment = 1; moment < 24; ++moment) {
     const int loser = moment % 2;
-    auto devices = context_.virtual_time->devices;
+    auto devices = virtual_time_.devices;
     for (auto& device : devices) device.fails_at = 0;
     devices[static_cast<std::size_t>(loser)].fails_at = 0.04 * moment;
-    context_.virtual_time->devices = devices;
+    virtual_time_.devices = devices;
     const TrainResult result = run(fmt::format("run {}", moment));
     ASSERT_EQ(result.progress.epoch, alone.progress.epoch) << moment;
     EXPECT_NEAR(result.train_loss, alone.train_loss, 0.05) << moment;

@@ -13,15 +13,22 @@ class PeerResume : public TrainFixture {
     options_.decay = "cosine";
     options_.dropout = 0.3;
     options_.test.clear();
-    GossipPeerOptions peers;
-    peers.addresses = {"alone"};
-    peers.transport = make_local_transport();
-    context_.peers = peers;
+    make_backend_ = [] {
+      PeerBackendOptions options;
+      options.peers.addresses = {"alone"};
+      options.peers.transport = make_local_transport();
+      return make_peer_backend(std::move(options));
+    };
   }
   std::string checkpoints(const std::string& run) const { return folder_ / (run + "/checkpoints"); }
   /// After so many steps.
   void interrupt(const std::string& name, long steps) {
-    const TrainResult result = run(name, steps);
+    long done = 0;
+    hooks_.after_step = [&](std::span<const float>) {
+      if (++done == steps) send_signal();
+    };
+    const TrainResult result = run(name);
+    hooks_.after_step = {};
     EXPECT_EQ(result.signal, SIGINT);
     EXPECT_EQ(result.progress.step, static_cast<std::uint64_t>(steps));
   }

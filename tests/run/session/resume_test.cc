@@ -175,11 +175,11 @@ TEST_F(Resume, GoesOnWithTheDevicesThatAutoFound) {
   EXPECT_THAT(resumed.devices, testing::AnyOf("cpu:1", "cpu:1,cpu:1"));
   EXPECT_EQ(resumed.strategy, both ? "sync:split=speed" : "sequential");
   context_.devices.automatic = [] { return FoundDevices{"cpu:2", {}}; };
-  EXPECT_EQ(train(resumed, context_).workers.size(), both ? 2U : 1U);
+  EXPECT_EQ(train(resumed, *make_local_backend(), context_).workers.size(), both ? 2U : 1U);
   // On a machine without them.
   resumed = resolve_options({{"resume", path}, {"epochs", "4"}}, "");
   resumed.devices = "cpu:1,opencl:99.0";
-  EXPECT_THAT(error_of([&] { train(resumed, context_); }),
+  EXPECT_THAT(error_of([&] { train(resumed, *make_local_backend(), context_); }),
               HasSubstr("(to resume on --devices cpu:1,opencl:99.0; name others with --devices)"));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "tests/run/session/easy_data.h"
 #include "tests/run/support.h"
 
+#include "evener/run/session/backends.h"
 #include "evener/run/session/train.h"
 
 namespace evener {
@@ -38,6 +40,8 @@ class TrainFixture : public testing::Test {
     };
   }
 
+  /// As Ctrl-C would, from inside a run.
+  void send_signal() { signal_ = SIGINT; }
   TrainResult run(const std::string& name, long interrupt_at = -1) {
     options_.output = folder_ / name;
     options_.resume.clear();
@@ -55,6 +59,7 @@ class TrainFixture : public testing::Test {
   Folder folder_;
   TrainOptions options_;
   RunContext context_;
+  std::function<std::unique_ptr<Backend>()> make_backend_ = make_local_backend;
   DeviceHooks hooks_;
   long asked_ = 0;  // how often the loop has asked for a signal
 
@@ -63,7 +68,7 @@ class TrainFixture : public testing::Test {
     asked_ = 0;
     signal_ = 0;
     interrupt_at_ = interrupt_at;
-    return train(options_, context_);
+    return train(options_, *make_backend_(), context_);
   }
   long interrupt_at_ = -1;
   int signal_ = 0;

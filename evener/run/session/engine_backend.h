@@ -1,0 +1,69 @@
+// What local devices, simulated devices and a cluster have in common: an engine trains
+// (runtime/engine.h), and under --strategy auto trials find out which devices it is made of.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evener/run/devices/device_selector.h"
+#include "evener/run/session/backend.h"
+
+namespace evener {
+
+class EngineBackend : public Backend {
+ public:
+  void check(const TrainOptions& options, const TrainingData& data,
+             const Network& network) override;
+  void start(const TrainOptions& options, const TrainingData& data, Checkpoint& start) override;
+  std::string description() const override;
+  std::string hint() const override { return hint_; }
+
+  bool run_epoch(bool measures_distance, const AfterStep& after_step) override;
+  Position position() const override { return position_; }
+  void close_epoch() override { position_ = {position_.step, position_.epoch + 1, 0, 0}; }
+  double loss() const override;
+  Seconds now() const override { return selector_->now(); }
+  BackendNews take_news(TrainOptions& options) override;
+  bool has_resolved_auto() const override { return selector_->decided(); }
+  BackendReport report(double seconds) const override;
+
+  void evaluate(const std::function<void(Replica&)>& use) override;
+  FloatBuffer take_parameters() override { return models().take(0); }
+  void give_parameters(FloatBuffer parameters) override { models().give(0, std::move(parameters)); }
+  void take_state(Checkpoint& checkpoint) override;
+  void give_state(Checkpoint& checkpoint) override;
+
+  BackendSummary summary() const override;
+  void close(const std::string& error) override;
+
+ protected:
+  /// What --devices names. Where a resumed run's devices are not there, the error says so.
+  static RunDevices open_run_devices(const TrainOptions& options, const DeviceContext& context);
+  /// For `open`: the engine's setup. `strategy` is what trains; with `tries_devices` it is only
+  /// where trials begin, and the options stay `auto`. UsageError where it does not fit the devices.
+  void set_up(TrainOptions& options, const std::string& strategy, RunDevices devices,
+              bool tries_devices, std::shared_ptr<RemoteWorkers> remote_workers = nullptr);
+  /// Called once, when trials have chosen.
+  virtual void keep_choice(TrainOptions& /*options*/, const DeviceChoice&) {}
+
+  EngineSetup& setup() { return setup_; }
+  Engine& engine() { return selector_->engine(); }
+  const Engine& engine() const { return selector_->engine(); }
+  const std::vector<std::string>& device_names() const { return device_names_; }
+
+ private:
+  Models& models() { return engine().models(); }
+
+  EngineSetup setup_;  // until `start`
+  bool tries_devices_ = false;
+  std::vector<std::string> device_names_;  // of all, when the session began
+  std::size_t optimizer_vectors_ = 0;
+  std::string hint_;
+  std::unique_ptr<DeviceSelector> selector_;
+  Position position_;
+  bool training_ = false;           // inside run_epoch
+  std::uint64_t rows_trained_ = 0;  // of the epoch; less than position_.next_row while some are out
+};
+
+}  // namespace evener

@@ -1,0 +1,38 @@
+#include <utility>
+
+#include "evener/run/session/backends.h"
+#include "evener/run/session/engine_backend.h"
+
+namespace evener {
+
+namespace {
+
+class LocalBackend : public EngineBackend {
+ public:
+  RunKind kind() const override { return RunKind::local; }
+
+  std::vector<std::string> open(TrainOptions& options, const Checkpoint* /*resumed*/,
+                                const BackendContext& context) override {
+    RunDevices devices = open_run_devices(options, context.devices);
+    // A resumed run uses the same devices, whatever `auto` finds then.
+    if (!devices.found.empty()) options.devices = devices.found;
+    std::vector<std::string> notes = devices.notes;
+    const std::size_t count = devices.count();
+    const bool tries_devices = options.strategy == "auto" && count > 1;
+    set_up(options, strategy_for(options, count), std::move(devices), tries_devices);
+    return notes;
+  }
+
+ private:
+  void keep_choice(TrainOptions& options, const DeviceChoice& choice) override {
+    keep_devices(options, device_names(), choice.devices);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_local_backend() {
+  return std::make_unique<LocalBackend>();
+}
+
+}  // namespace evener

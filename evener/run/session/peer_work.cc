@@ -1,0 +1,72 @@
+#include "evener/run/session/peer_work.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
+#include "evener/policy/catalogue.h"
+#include "evener/run/session/cluster_job.h"
+#include "evener/run/session/new_run.h"
+
+namespace evener {
+
+namespace {
+
+/// Steps by each of so many peers: those of the checkpoint; where it is of another number of peers,
+/// as many of each as make its epochs.
+std::vector<std::uint64_t> steps_in(const Progress& progress, const GossipWork& work,
+                                    std::size_t peers) {
+  if (progress.worker_steps.size() == peers) return progress.worker_steps;
+  const std::uint64_t rows = progress.epoch * work.rows.size() + progress.next_row;
+  return std::vector<std::uint64_t>(peers, rows / (work.batch * peers));
+}
+
+}  // namespace
+
+std::string strategy_for_peers(const TrainOptions& options) {
+  if (options.strategy == "auto") return automatic_strategy(AutoFor::peers);
+  const StrategyChoice choice = parse_strategy(options.strategy);
+  if (choice.strategy->sharing == Sharing::peers) return options.strategy;
+  throw UsageError(fmt::format("--strategy {}: peers without a coordinator have {}",
+                               choice.strategy->name,
+                               fmt::join(names_of(Sharing::peers), " and ")));
+}
+
+GossipWork gossip_work(const TrainOptions& options, const TrainingData& data,
+                       const Checkpoint& start, std::size_t peers) {
+  GossipWork work;
+  work.network = start.model.network;
+  work.data = fingerprint_of(data);
+  work.rows = data.rows;
+  if (work.rows.empty()) {
+    work.rows.resize(data.train.rows());
+    std::iota(work.rows.begin(), work.rows.end(), 0U);
+  }
+  PolicyConfig config;
+  config.workers = static_cast<int>(peers);
+  config.batch = options.global_batch_size;
+  config.batch_per_device = options.batch_size_per_device;
+  work.batch = config.shared_batch();
+  // Devices, evaluations and checkpoints are each peer's own.
+  const TrainOptions elsewhere = with_absolute_paths(options);
+  const auto own = {"cache", "cache-dir", "read-threads"};
+  for (const auto& info : train_option_table()) {
+    const bool shared =
+        info.group == "Network" || info.group == "Optimizer" || info.group == "Training";
+    if (shared && info.of_run) work.options[info.name] = info.get(options);
+    const bool is_own = std::find(own.begin(), own.end(), info.name) != own.end();
+    if (info.group == "Data" && !is_own) work.data_options[info.name] = info.get(elsewhere);
+  }
+  work.options["strategy"] = parse_strategy(strategy_of(options)).text();
+  work.epochs = static_cast<double>(options.epochs);
+  work.steps = steps_in(start.progress, work, peers);
+  work.schedule = schedule_of(options);
+  work.seed = options.seed;
+  const FloatBuffer& parameters = start.model.parameters;
+  work.start.assign(parameters.data(), parameters.data() + parameters.size());
+  return work;
+}
+
+}  // namespace evener

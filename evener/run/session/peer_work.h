@@ -1,0 +1,21 @@
+// What gossiping peers train: the part of a run's options and data that all of them share.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "evener/cluster/gossip/gossip_peer.h"
+#include "evener/run/artifacts/checkpoint.h"
+#include "evener/run/options/options.h"
+#include "evener/run/session/data.h"
+
+namespace evener {
+
+/// Replaces `auto`. UsageError for strategies of devices and of a coordinator.
+std::string strategy_for_peers(const TrainOptions& options);
+
+/// From the model and the steps of `start`.
+GossipWork gossip_work(const TrainOptions& options, const TrainingData& data,
+                       const Checkpoint& start, std::size_t peers);
+
+}  // namespace evener

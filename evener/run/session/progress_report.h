@@ -1,0 +1,81 @@
+// What a session reports while it trains and when it ends: lines for the user, records, the trace,
+// the progress display, and the speeds in them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evener/core/time.h"
+#include "evener/run/artifacts/run_directory.h"
+#include "evener/run/report/reporter.h"
+#include "evener/run/session/backend.h"
+#include "evener/run/session/train.h"
+
+namespace evener {
+
+class ProgressReport {
+ public:
+  /// All outlive it. `seconds_before`: of earlier sessions of the run.
+  ProgressReport(const TrainOptions& options, const TrainingData& data, Backend& backend,
+                 Reporter& reporter, double seconds_before);
+
+  void say_start(const Network& network);
+
+  // Around steps.
+  void begin_part();
+  void step(const StepReport& report);
+  void end_step() { last_step_end_ = step_clock(); }
+
+  /// Says what the backend has told, and keeps it.
+  void tell(const BackendNews& news);
+  void say_and_keep(const std::string& text);
+  void say(const std::string& text) { reporter_.say(text); }
+
+  /// `metrics` null: the epoch was not evaluated. Before the epoch is closed, `epoch` counted from
+  /// 1.
+  void end_epoch(std::uint64_t epoch, const Metrics* metrics, double eval_seconds);
+  /// On the progress display from here on.
+  void show_metrics(const Metrics& metrics);
+
+  /// Completes the result, and leaves the "end" record and the trace. `directory` may be null.
+  void end(TrainResult& result, const RunDirectory* directory);
+  void record_failure(const std::string& why);
+
+  /// Of the run so far; virtual in a simulation.
+  double seconds() const { return seconds_before_ + step_clock(); }
+  /// Of this session.
+  Seconds elapsed() const { return clock_.elapsed(); }
+  double train_loss() const { return train_loss_; }  // of the last epoch that has ended
+  ProgressState display_state() const;
+  /// Spent in steps by this session, trials of devices not counted.
+  double step_seconds() const { return step_seconds_ - trial_seconds_; }
+
+ private:
+  double step_clock() const {
+    return backend_.kind() == RunKind::virtual_time ? backend_.now() : clock_.elapsed();
+  }
+  double samples_per_second() const;
+  void keep_note(const std::string& text);
+  void record_workers(const BackendReport& report);
+
+  const TrainOptions& options_;
+  const TrainingData& data_;
+  Backend& backend_;
+  Reporter& reporter_;
+  std::vector<std::string> notes_;
+  std::string metrics_line_;
+  double train_loss_ = 0;
+
+  Stopwatch clock_;
+  double seconds_before_;
+  double epoch_begin_seconds_ = 0;                 // step_seconds_ when the epoch began
+  double step_seconds_ = 0;                        // spent in steps by this session
+  double trial_seconds_ = 0;                       // of these, in trials of devices
+  double last_step_end_ = 0;                       // of step_clock()
+  std::uint64_t rows_done_ = 0;                    // by this session
+  std::uint64_t rows_recorded_ = 0, record_rows_;  // one "step" record each so many rows
+  double recorded_loss_ = 0;
+};
+
+}  // namespace evener

@@ -1,0 +1,33 @@
+// One session of a run: from its start or its last checkpoint to its end, a signal or an error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evener/core/error.h"
+#include "evener/run/session/driver.h"
+#include "evener/run/session/train.h"
+
+namespace evener {
+
+/// The run diverged, and has a checkpoint from before.
+class DivergedRun : public Error {
+ public:
+  DivergedRun(const std::string& why, const std::string& path)
+      : Error(why + "; go on from the last good checkpoint with --resume " + path),
+        reason(why),
+        directory(path) {}
+  std::string reason, directory;
+};
+
+struct SessionOptions {
+  std::vector<std::string> notes;  // said first
+  DriverOptions driver;
+};
+
+/// Opens what the options name, or resumes it, and runs the driver. `data` null: it is opened from
+/// the options too.
+TrainResult run_session(TrainOptions options, const TrainingData* data, Backend& backend,
+                        const RunContext& context, const SessionOptions& session = {});
+
+}  // namespace evener
