@@ -26,10 +26,6 @@ std::string row_names_path(const std::string& data_path) {
   return beside(data_path, name.stem().string() + ".names.txt");
 }
 
-std::string feature_names_path(const std::string& data_path) {
-  return beside(data_path, "features.txt");
-}
-
 std::string label_names_path(const std::string& data_path) {
   return beside(data_path, "labels.txt");
 }

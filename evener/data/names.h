@@ -9,8 +9,7 @@ namespace evener {
 
 /// `dir/train.txt` (or `.txt.gz`, `.txt.xz`) -> `dir/train.names.txt`.
 std::string row_names_path(const std::string& data_path);
-/// `dir/train.txt` -> `dir/features.txt` and `dir/labels.txt`: all files of a directory share them.
-std::string feature_names_path(const std::string& data_path);
+/// `dir/train.txt` -> `dir/labels.txt`: all files of a directory share it.
 std::string label_names_path(const std::string& data_path);
 
 /// The lines of a file. Throws Error where it cannot be read.

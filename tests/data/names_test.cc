@@ -18,7 +18,6 @@ TEST(Names, LieBesideTheData) {
   EXPECT_EQ(row_names_path("a.b/train.txt.gz"), "a.b/train.names.txt");
   EXPECT_EQ(row_names_path("train.svm.xz"), "train.names.txt");
   EXPECT_EQ(row_names_path("train"), "train.names.txt");
-  EXPECT_EQ(feature_names_path("a/train.txt"), "a/features.txt");
   EXPECT_EQ(label_names_path("train.txt"), "labels.txt");
 }
 

@@ -39,11 +39,6 @@ int mean_of_finals(const std::vector<PeerState>& others, std::span<float> mean) 
   return models;
 }
 
-std::uint64_t own_steps_before(const GossipPeerOptions& options, const GossipWork& work) {
-  const auto self = static_cast<std::size_t>(options.self);
-  return self < work.steps.size() ? work.steps[self] : 0;
-}
-
 class GossipPeerImpl : public GossipPeer {
  public:
   GossipPeerImpl(const GossipPeerOptions& options, const GossipWork& work, PeerReplica& replica)
@@ -52,7 +47,7 @@ class GossipPeerImpl : public GossipPeer {
         replica_(replica),
         node_(options.self, options.rule, work.seed),
         map_(work.network),
-        own_steps_(own_steps_before(options, work)),
+        own_steps_(work.steps.empty() ? 0 : work.steps.at(static_cast<std::size_t>(options.self))),
         rows_(work, static_cast<std::size_t>(options.self), options.addresses.size(), own_steps_),
         group_(options, work, map_, result_.steps,
                {[this](int peer) { node_.meet(peer); },

@@ -40,8 +40,8 @@ std::vector<fs::path> contents(const std::string& path) {
   return found;
 }
 
-/// What AtomicFile leaves when its process is killed: NAME.tmpPID.N. We hold the lock, so nobody
-/// is writing them.
+/// What AtomicFile leaves when its process is killed: NAME.tmpPID.N. This process holds the
+/// lock, so no other writes them.
 void remove_temporaries(const std::string& path) {
   std::error_code ignored;
   for (const fs::path& file : contents(path)) {
@@ -82,7 +82,7 @@ std::string default_run_directory(const std::string& name, std::time_t now) {
 
 bool never_trained(const std::string& path) {
   std::error_code error;
-  // Without our lock file it is somebody else's directory.
+  // Without the lock file it is not a run directory.
   if (!fs::exists(path + "/" + kLockFile, error)) return false;
   const auto files = contents(path);
   const bool early = std::all_of(files.begin(), files.end(), [](const fs::path& file) {
@@ -99,7 +99,7 @@ std::string make_free_directory(const std::string& path) {
   for (int number = 1; !error; ++number) {
     std::string name = number == 1 ? path : fmt::format("{}-{}", path, number);
     if (fs::create_directory(name, error)) return name;
-    // Something that is no directory has the name: no reason to give up.
+    // A file has the name: try the next.
     if (error == std::errc::file_exists) error.clear();
   }
   fail(path, "cannot create", error.value());
@@ -112,8 +112,8 @@ RunDirectory::RunDirectory(const std::string& path, Open open) : path_(path) {
   } else {
     fs::create_directories(path, error);
     if (error) fail(path, "cannot create", error.value());
-    // Not even a lock file goes into a directory that is somebody else's. A locked one is left to
-    // `lock`, whose message says more.
+    // No lock file is written into a directory that is not a run's. A locked one is left to `lock`,
+    // whose message says more.
     if (!fs::exists(path + "/" + kLockFile, error)) refuse_used(path);
   }
   lock();

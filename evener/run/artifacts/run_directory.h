@@ -1,4 +1,5 @@
-// The directory of one training run: what lies where, and that only one process trains into it.
+// The directory of one training run: its files, and a lock so that only one process trains into
+// it.
 #pragma once
 
 #include <ctime>
@@ -12,8 +13,8 @@ std::string default_run_directory(const std::string& name, std::time_t now);
 /// Whether it is a run that ended before anything was trained: a new one may take its place.
 bool never_trained(const std::string& path);
 
-/// Makes the directory, or where it exists the first of PATH-2, PATH-3, ... that does not, and says
-/// which. Of processes that ask at the same time each gets its own.
+/// Makes the directory, or where it exists the first of PATH-2, PATH-3, ... that does not; returns
+/// its path. Processes that call it at the same time each get their own.
 std::string make_free_directory(const std::string& path);
 
 /// Holds an exclusive lock on the directory as long as it lives; the system drops the lock of a

@@ -1,4 +1,4 @@
-// What a run directory tells about its run.
+// What can be read from a run directory about its run.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace evener {
 
-/// Who trained, and how. Of a run that has neither ended nor been interrupted yet it is what its
+/// Which devices trained, and how. Where a run has neither ended nor been interrupted yet, what its
 /// options say.
 struct RunInfo {
   std::vector<std::string> devices;  // "cpu:1 (emulated x0.25)"

@@ -11,7 +11,7 @@ namespace evener {
 namespace {
 
 constexpr double kTouch = 5e8;   // bytes a second of memory that is touched for the first time
-constexpr double kSlow = 1e-12;  // rows a second of a device that had none: it has not failed
+constexpr double kSlow = 1e-12;  // rows a second of a device that got none and has not failed
 
 std::size_t round_of(const EngineSetup& setup, std::size_t devices) {
   return setup.batch_per_device > 0 ? setup.batch_per_device * devices : setup.batch;
@@ -22,7 +22,7 @@ TrialSetting setting_of(const EngineSetup& setup) {
   for (std::size_t i = 0; i < setup.devices.size(); ++i) {
     std::string name = setup.devices[i]->name();
     const auto& names = setting.names;
-    // Devices of one name are told apart by their place.
+    // Devices with the same name are distinguished by their number.
     const bool taken = std::find(names.begin(), names.end(), name) != names.end();
     setting.names.push_back(taken ? fmt::format("{} [{}]", name, i) : std::move(name));
   }
@@ -98,7 +98,7 @@ std::vector<std::string> DeviceSelector::take_dropped_workers() {
   return std::exchange(losses_, {});
 }
 
-/// To the next trial, or to what all of them showed.
+/// Begins the next trial, or what all of them have decided.
 void DeviceSelector::advance() {
   for (bool made = false; !made;) {
     auto next = after_trials(setting_, history_);
@@ -108,7 +108,7 @@ void DeviceSelector::advance() {
       made = use(choice->devices, choice->strategy);
       if (!made) continue;
       choice_ = std::move(*choice);
-      setup_ = {};  // devices that are left out are let go
+      setup_ = {};  // releases the devices that are left out
     } else {
       trial_ = std::move(std::get<Trial>(next));
       made = use(trial_->devices, trial_->strategy());
@@ -120,7 +120,7 @@ void DeviceSelector::advance() {
   if (trial_ && trial_->looks()) begin_timing();
 }
 
-/// An engine of these devices goes on with the model. False: one of them has not the memory.
+/// Makes an engine of these devices and gives it the model. False: a device has too little memory.
 bool DeviceSelector::use(const std::vector<std::size_t>& devices, const std::string& strategy) {
   if (engine_ && devices == devices_) return true;
   if (engine_) {
@@ -140,7 +140,7 @@ bool DeviceSelector::use(const std::vector<std::size_t>& devices, const std::str
   return true;
 }
 
-/// The engine ends; the time goes on, and what it had to say is kept.
+/// Ends the engine; its time, notes and losses are kept.
 void DeviceSelector::retire() {
   append(notes_, engine_->take_notes());
   append(losses_, engine_->take_dropped_workers());
@@ -153,8 +153,8 @@ void DeviceSelector::retire() {
   engine_.reset();
 }
 
-/// Of devices that cannot be used together, those that cannot be used at all have speed 0; if each
-/// can, the last one does without.
+/// Speeds of devices that cannot be used together: 0 for each that cannot be used alone; if all
+/// can, 0 for the last one.
 std::vector<double> DeviceSelector::probe(const std::vector<std::size_t>& devices) {
   std::vector<double> speeds(devices.size(), kSlow);
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -187,7 +187,7 @@ bool DeviceSelector::is_over() const {
   return timed_ && rows_ >= trial_->timed * batch;
 }
 
-/// Of each device in the part that was timed; 0: it is lost.
+/// Of each device in the timed part; 0: it is lost.
 std::vector<double> DeviceSelector::speeds() const {
   const auto& now = engine_->timeline().totals();
   std::vector<double> speeds;
@@ -208,7 +208,7 @@ void DeviceSelector::end_trial(std::vector<double> speeds) {
   advance();
 }
 
-/// The model of a device that trains alone is there only, and others could go on with it.
+/// A device that trains alone has the only model: without a copy it would be lost with the device.
 void DeviceSelector::keep_copy(const Position& position) {
   const bool alone = devices_.size() == 1;
   const bool in_host = setup_.devices[devices_.front()]->in_place_threads() > 0;

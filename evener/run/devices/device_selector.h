@@ -1,6 +1,6 @@
-// The engine of a run, which under --strategy auto finds out by the run's first batches which of
-// the devices it is best made of (run/devices/device_trials.h): the model goes from engine to
-// engine, and every batch is trained as any of them would.
+// The engine of a run. Under --strategy auto the run's first batches are trials that find the best
+// devices (run/devices/device_trials.h): the model moves from engine to engine, and every batch is
+// trained once.
 #pragma once
 
 #include <functional>
@@ -23,21 +23,21 @@ class DeviceSelector {
   /// As Scheduler's.
   bool run_epoch(Position& position, const std::function<bool(const StepReport&)>& after_step);
 
-  /// Perhaps another one after each run_epoch, while it is not decided.
+  /// May be another one after each run_epoch, until it is decided.
   Engine& engine() { return *engine_; }
   const Engine& engine() const { return *engine_; }
   bool decided() const { return !trial_; }
-  /// What was decided, once.
+  /// What was decided; nothing when it was taken already.
   std::optional<DeviceChoice> take_choice() { return std::exchange(choice_, std::nullopt); }
 
-  /// Of all engines so far: the time they took, and as Engine's.
+  // As Engine's, over all engines so far.
   Seconds now() const { return before_ + engine_->now(); }
   Communication communication() const { return said_before_ + engine_->communication(); }
   std::vector<std::string> take_notes();
   std::vector<std::string> take_dropped_workers();
 
  private:
-  /// What would be lost with a device.
+  /// The model as it was when a trial began, for the case that its device fails.
   struct Copy {
     std::vector<FloatBuffer> vectors;
     Position position;
@@ -59,16 +59,16 @@ class DeviceSelector {
   TrialSetting setting_;
   std::vector<Tried> history_;
   std::unique_ptr<Engine> engine_;
-  std::vector<std::size_t> devices_;  // that it is made of
+  std::vector<std::size_t> devices_;  // of the engine
   std::vector<FloatBuffer> vectors_;  // of the model while there is no engine
-  Seconds before_ = 0;                // that earlier engines took
-  Communication said_before_;         // of theirs
+  Seconds before_ = 0;                // of earlier engines
+  Communication said_before_;         // of earlier engines
 
-  std::optional<Trial> trial_;        // under way
+  std::optional<Trial> trial_;        // in progress
   std::size_t reports_ = 0;           // of its steps
   Seconds seconds_ = 0;               // that it has taken
-  bool timed_ = false;                // the rest is of its part that is timed
-  std::size_t rows_ = 0;              // of the part, so far
+  bool timed_ = false;                // its timed part has begun
+  std::size_t rows_ = 0;              // of its current part, timed or not
   Seconds part_begin_ = 0;            // of seconds_
   std::vector<WorkerTotals> totals_;  // when the part began
   std::optional<Copy> copy_;

@@ -12,44 +12,44 @@ namespace evener {
 
 namespace {
 
-using Who = std::vector<std::size_t>;
+using DeviceList = std::vector<std::size_t>;
 
-// Several devices must be so many times as fast as the best alone: less is noise.
+// Several devices must be this many times as fast as the best alone: less is noise.
 constexpr double kWorth = 1.05;
-constexpr double kNear = 0.5;  // of the fastest in a gradient: perhaps faster in a step
+constexpr double kNear = 0.5;  // of the fastest device's gradients: it may be faster in a step
 constexpr std::size_t kUntimed = 2, kTimed = 3;
 
-Trial look_at(Who who) {
-  return {std::move(who), 0, 1};
+Trial look_at(DeviceList devices) {
+  return {std::move(devices), 0, 1};
 }
-Trial watch(Who who) {
-  return {std::move(who), kUntimed, kTimed};
+Trial watch(DeviceList devices) {
+  return {std::move(devices), kUntimed, kTimed};
 }
 
-/// Goes through the plan from its beginning each time: a trial of the past is answered at once, and
-/// the first that is not there is what comes next.
+/// Follows the plan from its beginning each time: the outcome of a trial of the past is looked up,
+/// and the first trial without one is next.
 class DeviceTrials {
  public:
   DeviceTrials(const TrialSetting& setting, const std::vector<Tried>& history)
       : setting_(setting), history_(history), alone_(setting.names.size()) {}
 
   std::variant<Trial, DeviceChoice> next() {
-    Who who = never_failed();
-    if (who.size() < 2) return decide(who);
-    if (!look(who)) return *wanted_;
-    if (who.size() < 2) return decide(who);
-    if (!find_fastest_group(who)) return *wanted_;
+    DeviceList devices = never_failed();
+    if (devices.size() < 2) return decide(devices);
+    if (!look(devices)) return *wanted_;
+    if (devices.size() < 2) return decide(devices);
+    if (!find_fastest_group(devices)) return *wanted_;
     for (const std::size_t candidate : candidates_) {
       const Outcome* outcome = ask(watch({candidate}));
       if (outcome == nullptr) return *wanted_;
       alone_[candidate] = outcome->rate;
       note({candidate}, outcome->rate);
     }
-    return decide(who);
+    return decide(devices);
   }
 
  private:
-  /// The outcome of a trial; null: it is the one to make now.
+  /// The outcome of a trial; null: it is next.
   const Outcome* ask(Trial trial) {
     const auto found = std::find_if(history_.begin(), history_.end(),
                                     [&](const Tried& tried) { return tried.trial == trial; });
@@ -58,8 +58,8 @@ class DeviceTrials {
     return nullptr;
   }
 
-  /// Whoever failed is out of the plan, as if it had never been there.
-  Who never_failed() {
+  /// A device that has failed is left out of the plan, as if it had never been there.
+  DeviceList never_failed() {
     std::vector<bool> failed(setting_.names.size());
     for (const auto& [trial, outcome] : history_) {
       seconds_ += outcome.seconds;
@@ -67,75 +67,77 @@ class DeviceTrials {
         if (outcome.speeds[i] == 0) failed[trial.devices[i]] = true;
       }
     }
-    Who who;
+    DeviceList devices;
     for (std::size_t i = 0; i < failed.size(); ++i) {
-      if (!failed[i]) who.push_back(i);
+      if (!failed[i]) devices.push_back(i);
     }
-    return who;
+    return devices;
   }
 
-  /// Leaves those that are worth a longer trial. What a step costs an accelerator whatever its size
-  /// is not held against it, nor is memory that is touched for the first time: what counts is
-  /// whether a piece takes it longer than the whole batch takes another.
-  bool look(Who& who) {
-    const Outcome* outcome = ask(look_at(who));
+  /// Keeps the devices that are worth a longer trial: those that need no longer for a piece than
+  /// another device for the whole batch. So neither an accelerator's fixed cost of a step nor
+  /// memory that is touched for the first time counts against a device.
+  bool look(DeviceList& devices) {
+    const Outcome* outcome = ask(look_at(devices));
     if (outcome == nullptr) return false;
     const auto& speeds = outcome->speeds;
     const double fastest = *std::max_element(speeds.begin(), speeds.end());
     const auto batch = static_cast<double>(setting_.batch);
-    const auto piece = static_cast<double>(split_into_pieces(setting_.batch, who.size()).rows);
-    Who worth;
-    for (std::size_t i = 0; i < who.size(); ++i) {
-      if (piece / speeds[i] <= batch / fastest + setting_.cold) worth.push_back(who[i]);
+    const auto piece = static_cast<double>(split_into_pieces(setting_.batch, devices.size()).rows);
+    DeviceList worth;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (piece / speeds[i] <= batch / fastest + setting_.cold) worth.push_back(devices[i]);
     }
-    if (worth.size() < who.size()) {
-      for (std::size_t i = 0; i < who.size(); ++i) note({who[i]}, speeds[i], " with small pieces");
+    if (worth.size() < devices.size()) {
+      for (std::size_t i = 0; i < devices.size(); ++i)
+        note({devices[i]}, speeds[i], " with small pieces");
     }
-    who = std::move(worth);
+    devices = std::move(worth);
     return true;
   }
 
-  /// Leaves those that are fastest together; how fast, and who may be faster alone.
-  bool find_fastest_group(Who& who) {
-    const Outcome* outcome = ask(watch(who));
+  /// Keeps the devices that are fastest together, and finds which may be faster alone.
+  bool find_fastest_group(DeviceList& devices) {
+    const Outcome* outcome = ask(watch(devices));
     if (outcome == nullptr) return false;
     rate_ = outcome->rate;
-    note(who, rate_);
+    note(devices, rate_);
     const double fastest = *std::max_element(outcome->speeds.begin(), outcome->speeds.end());
-    for (std::size_t i = 0; i < who.size(); ++i) {
-      if (outcome->speeds[i] >= kNear * fastest) candidates_.push_back(who[i]);
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (outcome->speeds[i] >= kNear * fastest) candidates_.push_back(devices[i]);
     }
-    while (who.size() > 2) {
+    while (devices.size() > 2) {
       const auto slowest = std::min_element(outcome->speeds.begin(), outcome->speeds.end());
-      Who fewer = who;
+      DeviceList fewer = devices;
       fewer.erase(fewer.begin() + (slowest - outcome->speeds.begin()));
       outcome = ask(watch(fewer));
       if (outcome == nullptr) return false;
       note(fewer, outcome->rate);
       if (outcome->rate < rate_) break;
       rate_ = outcome->rate;
-      who = std::move(fewer);
+      devices = std::move(fewer);
     }
     return true;
   }
 
-  std::string names(const Who& who) const {
+  std::string names(const DeviceList& devices) const {
     std::string text;
-    for (const std::size_t i : who) text += (text.empty() ? "" : " + ") + setting_.names[i];
+    for (const std::size_t i : devices) text += (text.empty() ? "" : " + ") + setting_.names[i];
     return text;
   }
-  void note(const Who& who, double rate, const char* how = "") {
+  void note(const DeviceList& devices, double rate, const char* how = "") {
     if (rate == 0) return;
-    seen_ += fmt::format("{}{} {:.0f} rows/s{}", seen_.empty() ? "" : "; ", names(who), rate, how);
+    seen_ +=
+        fmt::format("{}{} {:.0f} rows/s{}", seen_.empty() ? "" : "; ", names(devices), rate, how);
   }
 
-  DeviceChoice decide(Who together) const {
+  DeviceChoice decide(DeviceList together) const {
     DeviceChoice choice;
     const auto fastest = std::max_element(alone_.begin(), alone_.end());
     const bool several = together.size() > 1 && rate_ >= kWorth * *fastest;
     const bool one = together.size() > 1 && !several;
     choice.devices =
-        one ? Who{static_cast<std::size_t>(fastest - alone_.begin())} : std::move(together);
+        one ? DeviceList{static_cast<std::size_t>(fastest - alone_.begin())} : std::move(together);
     choice.strategy = watch(choice.devices).strategy();
     if (!seen_.empty()) {
       choice.notes.push_back(
@@ -145,7 +147,7 @@ class DeviceTrials {
       choice.notes.emplace_back("decided: all devices train");
       return choice;
     }
-    Who left_out;
+    DeviceList left_out;
     for (std::size_t i = 0; i < setting_.names.size(); ++i) {
       const auto& used = choice.devices;
       if (std::find(used.begin(), used.end(), i) == used.end()) left_out.push_back(i);
@@ -161,7 +163,7 @@ class DeviceTrials {
   const TrialSetting& setting_;
   const std::vector<Tried>& history_;
   std::optional<Trial> wanted_;
-  Who candidates_;             // for the fastest alone
+  DeviceList candidates_;      // for the fastest alone
   std::vector<double> alone_;  // rows a second; 0: not tried
   double rate_ = 0;            // of the fastest group
   std::string seen_;

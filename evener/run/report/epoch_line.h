@@ -1,4 +1,4 @@
-// The line that tells of an epoch, whoever has trained it.
+// The line that is printed when an epoch ends.
 #pragma once
 
 #include <cstdint>

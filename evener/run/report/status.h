@@ -1,4 +1,4 @@
-// How a run stands, for those who ask from outside.
+// The state of a run, for `evener status`.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What a run is to the nodes of a cluster: which data, and what a node makes of the job it is told.
+// A run as the nodes of a cluster see it: the fingerprint of its data, and what a node makes of its
+// job.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace evener {
 
 DataFingerprint fingerprint_of(const TrainingData& data);
 
-/// Rows that a node gets for a step.
+/// Rows of a step on one node.
 std::size_t batch_of_node(const EngineSetup& setup);
 
 struct NodeContext {
@@ -25,8 +26,8 @@ struct NodeContext {
   DeviceContext opening;
 };
 
-/// UsageError or DeviceError where they name no devices of this machine, or a strategy that is not
-/// one of devices: before anybody is asked.
+/// UsageError or DeviceError where the context names no devices of this machine, or a strategy that
+/// does not fit them. Before a coordinator or a peer is asked.
 void check_devices(const NodeContext& context);
 
 /// One device, or several that train by the node's own strategy as one replica.
@@ -36,12 +37,12 @@ struct NodeDevices {
   std::size_t most_rows = 0;  // of a batch, by the device's memory; 0: no limit
   std::string names;
 };
-/// Of what check_devices let pass. `batch` rows make a step. `data` outlives it.
+/// After check_devices. `batch` rows make a step. `data` outlives the result.
 NodeDevices open_node(const NodeContext& context, std::size_t batch, const Network& network,
                       const Training& training, const Dataset& data);
 
-/// Opens the data and the devices and makes a replica there: of several devices one that trains by
-/// the node's own strategy. UsageError where that cannot be.
+/// Opens the data and the devices and makes a replica on them; several devices train by the node's
+/// own strategy. UsageError where they do not fit.
 NodeWork make_node_work(const Job& job, int place, const NodeContext& context, const Warn& warn);
 
 }  // namespace evener

@@ -69,6 +69,27 @@ TEST_F(PeerResume, WithoutTheOptimizersStateItWouldBeAnotherModel) {
   }
 }
 
+// Its push-sum weight, what it owes the others, and the model as they know it.
+TEST_F(PeerResume, RemembersWhatItHadExchanged) {
+  options_.strategy = "adaptive-gossip:compress=top-k";
+  interrupt("cut", 10);
+  auto checkpoint = load_checkpoint(checkpoints("cut"), {});
+  ASSERT_TRUE(checkpoint);
+  ASSERT_EQ(checkpoint->kept.size(), 1U);
+  FloatBuffer& reference = checkpoint->kept.begin()->second;
+  for (std::size_t i = 0; i < reference.size(); ++i) reference[i] *= 0.5F;
+  const auto before = bits(reference.span());
+  checkpoint->options["peer memory"] = "0 0.75 0.25";
+  save_checkpoint(*checkpoint, checkpoints("cut"));
+  EXPECT_EQ(resume("cut", 0).signal, SIGINT);
+  const auto after = load_checkpoint(checkpoints("cut"), {});
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->progress.step, checkpoint->progress.step);
+  EXPECT_EQ(after->options.at("peer memory"), "0 0.75 0.25");
+  ASSERT_EQ(after->kept.size(), 1U);
+  EXPECT_EQ(bits(after->kept.begin()->second.span()), before);
+}
+
 TEST_F(PeerResume, TheBestModelSoFarIsKeptAndSoIsATrace) {
   options_.test = folder_ / "test.txt";
   options_.epochs = 6;
