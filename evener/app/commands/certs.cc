@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "evener/app/commands/commands.h"
-#include "evener/app/options/whole_number.h"
 #include "evener/app/shell/output.h"
 
 namespace evener {
@@ -36,7 +35,7 @@ void add_certs(CLI::App& app, Shell& /*shell*/) {
       ->type_name("LIST");
   command->add_option("--days", options->days, "how long they are valid [365]")
       ->type_name("N")
-      ->check(whole_number(1, 36500));
+      ->check(CLI::Range(1, 36500));
   command->callback([options] {
     make_certs(*options);
     print(fmt::format("{}: certificates for {} days\n", options->folder, options->days));

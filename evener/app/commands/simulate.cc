@@ -3,7 +3,7 @@
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/commands/train_result.h"
-#include "evener/app/options/train_options.h"
+#include "evener/app/options/table_options.h"
 #include "evener/run/devices/cluster_file.h"
 #include "evener/run/session/train.h"
 
@@ -18,17 +18,15 @@ constexpr const char* kExamples =
     "The training is real, only the time is not: every second that is printed is one\n"
     "of the devices in the cluster file. `evener profile` measures such a device.";
 
-constexpr const char* kOwnDevices = "a simulation has the devices of its cluster file";
-
 struct Args {
   std::string cluster;
   GivenOptions given;
 };
 
 void run(const Args& args, Shell& shell) {
+  const TrainOptions options = resolve_options(args.given, Command::simulate);
   RunContext context;
   context.virtual_time = read_cluster(args.cluster);
-  const TrainOptions options = resolve_options(args.given.texts, args.given.config);
   context.virtual_time->seed = options.seed;
   train_and_print(options, context, "evener simulate " + args.cluster + " --resume", shell);
 }
@@ -42,9 +40,7 @@ void add_simulate(CLI::App& app, Shell& shell) {
   command->add_option("CLUSTER", args->cluster, "TOML file of devices")
       ->required()
       ->type_name("FILE");
-  add_train_options(
-      *command, args->given,
-      {{"devices", kOwnDevices}, {"emulate", kOwnDevices}, {"memory-limit", kOwnDevices}});
+  add_table_options(*command, Command::simulate, args->given);
   command->callback([args, &shell] { run(*args, shell); });
 }
 

@@ -24,6 +24,7 @@ TrainResult train(const TrainOptions& given, const RunContext& context) {
       options.learning_rate *= kCut;
       options.quiet = given.quiet;
       options.json = given.json;
+      options.mode = given.mode;
       notes = {
           fmt::format("rolled back to the last checkpoint ({} of {} times), and on with "
                       "--learning-rate {:g}: {}",

@@ -35,17 +35,6 @@ bool tries_out(const TrainOptions& options, const RunContext& context, std::size
                      [](const DeviceModel& model) { return model.joins_at == 0; });
 }
 
-/// `evener train FOLDER` trains on its train.* and evaluates on its test.*, if it has one.
-void use_folder(TrainOptions& options) {
-  const std::string folder = options.data;
-  if (!fs::is_directory(folder)) return;
-  options.data = data_file(folder, "train");
-  if (options.data.empty()) throw UsageError(folder + ": is a folder without a train.* file");
-  if (options.test.empty() && options.validation_share == 0) {
-    options.test = data_file(folder, "test");
-  }
-}
-
 /// What a run was trained on is in its config.toml, and need not be on the machine that goes on.
 RunDevices devices_of_run(const TrainOptions& options, const DeviceContext& context) {
   if (options.resume.empty()) return open_devices(options, context);
@@ -58,29 +47,6 @@ RunDevices devices_of_run(const TrainOptions& options, const DeviceContext& cont
 }
 
 }  // namespace
-
-TrainOptions resolve_options(const OptionTexts& given, const std::string& config) {
-  const OptionTexts from_file = config.empty() ? OptionTexts{} : read_config(config);
-  std::string resume;
-  for (const auto* texts : {&from_file, &given}) {
-    if (const auto found = texts->find("resume"); found != texts->end()) resume = found->second;
-  }
-  TrainOptions options;
-  if (!resume.empty()) {
-    const std::string path = resume + "/config.toml";
-    if (!fs::exists(path)) throw UsageError(resume + ": is not a run directory (no config.toml)");
-    apply_option_texts(read_config(path), options);
-  }
-  apply_option_texts(from_file, options);
-  apply_option_texts(given, options);
-  if (options.data.empty()) throw UsageError("no training data given: name a file or a folder");
-  use_folder(options);
-  if (!resume.empty() && !options.output.empty()) {
-    throw UsageError("--resume goes on in the same run directory: leave -o out");
-  }
-  check_options(options);
-  return options;
-}
 
 std::vector<WorkerResult> worker_results(const Timeline& timeline, double seconds) {
   const double total = std::max(seconds, 1e-9);

@@ -12,6 +12,7 @@
 #include "evener/run/artifacts/checkpoint.h"
 #include "evener/run/devices/devices.h"
 #include "evener/run/options/options.h"
+#include "evener/run/options/resolve.h"
 #include "evener/run/report/reporter.h"
 #include "evener/runtime/timeline.h"
 
@@ -79,10 +80,6 @@ struct TrainResult {
   std::vector<std::string> notes;  // what was measured and decided, devices that were lost
   bool was_complete = false;       // a finished run was resumed: nothing was done
 };
-
-/// Defaults, then the options of the run to resume, then the config file, then what was given.
-/// Empty `config`: none.
-TrainOptions resolve_options(const OptionTexts& given, const std::string& config);
 
 /// Whether a checkpoint's options are those of a run in virtual time.
 bool is_simulation(const OptionTexts& checkpoint_options);

@@ -180,8 +180,8 @@ TEST_F(Config, ResumedOptionsComeBeforeTheOthers) {
 
 TEST(StrategyOptions, SayWhatEachStrategyMakesOfThem) {
   const OptionInfo& pull = find_train_option("pull");
-  EXPECT_THAT(pull.help, HasSubstr("of elastic: "));
-  EXPECT_THAT(pull.help, HasSubstr("auto: 0.9 / devices. Of sma: "));
+  EXPECT_THAT(pull.help, testing::StartsWith("elastic: "));
+  EXPECT_THAT(pull.help, HasSubstr("auto: 0.9 / devices. sma: "));
   EXPECT_THAT(pull.help, HasSubstr("auto: 1 / devices"));
   EXPECT_EQ(pull.default_text, "auto");
   const OptionInfo& scaling = find_train_option("rate-scaling");
