@@ -6,6 +6,7 @@
 #include "evener/app/shell/output.h"
 #include "evener/app/shell/signals.h"
 #include "evener/core/counted.h"
+#include "evener/policy/catalogue.h"
 #include "evener/run/session/evaluate.h"
 
 namespace evener {
@@ -77,9 +78,8 @@ std::string worker_table(const TrainResult& result) {
       text += fmt::format(", {:.1f} MB moved", static_cast<double>(worker.bytes) / 1e6);
     }
     if (worker.rejected > 0) {
-      text += fmt::format(
-          ", {} {}", worker.rejected,
-          result.strategy.find("gossip") != std::string::npos ? "offers declined" : "refused");
+      const bool gossips = parse_strategy(result.strategy).strategy->sharing == Sharing::peers;
+      text += fmt::format(", {} {}", worker.rejected, gossips ? "offers declined" : "refused");
     }
     if (worker.lost) text += ", lost";
     text += "\n";

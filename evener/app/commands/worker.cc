@@ -29,8 +29,8 @@ constexpr const char* kExamples =
     "  evener worker --coordinator node1:7070 --devices cpu:2,opencl:1.0 --strategy sync\n"
     "  mpirun -n 4 evener worker --coordinator node1:7070 --tls certs\n"
     "  evener worker --peers node1:7070,node2:7070,node3:7070 --rank 2 --tls certs\n\n"
-    "What is trained and how is the coordinator's to say, or that of peers which train\n"
-    "already. A worker that loses its connection comes back by itself.";
+    "The coordinator, or the peers which train already, say what is trained and how. A\n"
+    "worker that loses its connection connects again.";
 
 std::string own_name() {
   std::array<char, 256> host{};

@@ -2,6 +2,7 @@
 // and those of `evener compare`.
 #include <utility>
 
+#include "evener/cluster/transport/mpi/load.h"
 #include "evener/run/options/option_builders.h"
 
 namespace evener {
@@ -22,12 +23,17 @@ constexpr ModeSet kListening = kPeerModes | ModeSet{Mode::coordinator, Mode::ser
 constexpr ModeSet kConnected = kListening | Mode::worker;
 
 // Reasons, as the end of a message that begins with the option's name.
-constexpr const char* kLauncherSays =
-    ": not with --transport mpi, whose launcher says who takes part and where";
+constexpr const char* kLauncherSays = ": not with --transport mpi, whose launcher places the ranks";
 constexpr const char* kStartedTogether =
     " has no effect under --transport mpi: MPI starts all ranks together";
 constexpr const char* kMpiReports =
     " has no effect under --transport mpi: MPI reports ranks that are lost";
+
+std::vector<std::string> transports() {
+  std::vector<std::string> names{kGrpcTransport, "mpi"};
+  for (const auto& family : mpi::kFamilies) names.push_back("mpi:" + family);
+  return names;
+}
 
 std::vector<Row> who_takes_part() {
   return {
@@ -75,7 +81,7 @@ std::vector<Row> who_takes_part() {
       choice_option({"transport", "",
                      "mpi: train as one of the ranks that mpirun or srun has started; mpi:openmpi "
                      "or mpi:mpich where that does not say which"},
-                    &C::transport, {kGrpcTransport, "mpi", "mpi:openmpi", "mpi:mpich"})
+                    &C::transport, transports())
           .value("NAME")
           .only(kTrainModes),
       text_option({"device-strategy", "",

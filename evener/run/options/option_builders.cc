@@ -37,19 +37,28 @@ bool parse_number(const std::string& text, T& value) {
 }
 
 template <class T>
-Row any_integer(OptionHead head, Field<T> field, T low, T high) {
-  OptionInfo info = info_of(head, OptionKind::integer);
+std::string integer_range(T low, T high) {
   // A limit that only the machine's word sets tells the reader nothing.
   const bool bounded = high < static_cast<T>(std::numeric_limits<int>::max());
-  info.range = bounded ? fmt::format("{} .. {}", low, high) : fmt::format("{} or more", low);
+  return bounded ? fmt::format("{} .. {}", low, high) : fmt::format("{} or more", low);
+}
+
+template <class T>
+T parse_integer(const std::string& name, const std::string& text, T low, T high) {
+  T value{};
+  if (!parse_number(text, value) || value < low || value > high) {
+    refuse(name, text, "a whole number, " + integer_range(low, high) + ", is needed");
+  }
+  return value;
+}
+
+template <class T>
+Row any_integer(OptionHead head, Field<T> field, T low, T high) {
+  OptionInfo info = info_of(head, OptionKind::integer);
+  info.range = integer_range(low, high);
   info.get = [field](const TrainOptions& o) { return fmt::to_string(field.in(o)); };
-  info.set = [field, low, high, name = info.name, range = info.range](TrainOptions& o,
-                                                                      const std::string& text) {
-    T value{};
-    if (!parse_number(text, value) || value < low || value > high) {
-      refuse(name, text, "a whole number, " + range + ", is needed");
-    }
-    field.in(o) = value;
+  info.set = [field, low, high, name = info.name](TrainOptions& o, const std::string& text) {
+    field.in(o) = parse_integer(name, text, low, high);
   };
   return {info};
 }
@@ -226,6 +235,10 @@ Row integer_option(OptionHead head, Field<std::uint64_t> field, std::uint64_t lo
 }
 Row integer_option(OptionHead head, Field<int> field, int low, int high) {
   return any_integer(head, field, low, high);
+}
+
+int parse_whole_number(const std::string& name, const std::string& text, int low, int high) {
+  return parse_integer(name, text, low, high);
 }
 
 }  // namespace evener

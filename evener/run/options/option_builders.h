@@ -92,6 +92,9 @@ Row integer_option(OptionHead head, Field<std::uint64_t> field, std::uint64_t lo
                    std::uint64_t high);
 Row integer_option(OptionHead head, Field<int> field, int low, int high);
 
+/// A whole number of an option that is not in the table. UsageError as those of the table.
+int parse_whole_number(const std::string& name, const std::string& text, int low, int high);
+
 /// The parts of the table: what is trained and how; the processes of a cluster; comparisons.
 std::vector<OptionInfo> train_rows();
 std::vector<OptionInfo> cluster_rows();

@@ -268,6 +268,8 @@ TEST_F(ClusterCommand, CertificatesMakeAClusterOfStrangersSafe) {
   ASSERT_EQ(run({"certs", folder_ / "certs"}).code, 0);
   expect_error({"certs", folder_ / "certs"}, 2, "has an authority already");
   expect_error({"certs", folder_ / "more", "--hosts", ""}, 2, "--hosts");
+  expect_error({"certs", folder_ / "more", "--days", "0"}, 2,
+               "--days: '0' is not valid; a whole number, 1 .. 36500, is needed");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "more/ca.pem"));
   Running running(
       coordinator({"--workers", "1", "--listen", "127.0.0.1:0", "--tls", folder_ / "certs"}),

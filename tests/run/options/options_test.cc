@@ -41,6 +41,8 @@ TEST(Options, EveryRowSaysWhatItIs) {
     SCOPED_TRACE(info.name);
     EXPECT_TRUE(names.insert(info.name).second) << "twice in the table";
     EXPECT_FALSE(info.help.empty());
+    EXPECT_FALSE(info.help.starts_with("of ")) << info.help;
+    EXPECT_FALSE(info.modes.empty()) << "has an effect nowhere";
     EXPECT_FALSE(info.group.empty());
     EXPECT_EQ(info.name.find('_'), std::string::npos);
   }
