@@ -137,6 +137,17 @@ def text_of(middle, values):
     return text[0] + (f" ({text[1]}-{text[2]})" if len(values) > 1 else "")
 
 
+def of_the_network(options):
+    """Without those that have no effect on the speed of a device, and which `evener profile` refuses."""
+    kept, dropped = [], False
+    for word in options:
+        if word.startswith("--"):
+            dropped = bool(re.match(r"--(strategy|seed|epochs|global-batch-size|batch-size-per-device|decay|warmup)", word))
+        if not dropped:
+            kept.append(word)
+    return kept
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mbit", type=int, default=1000)
@@ -148,7 +159,7 @@ def main():
     parser.add_argument("--servers", type=int, default=0)
     parser.add_argument("--share", type=float, default=0.97, help="of the best P@1 of the slowest to get there: the target")
     args = parse(parser)
-    network = [option for option in args.options if not re.match(r"--(strategy|seed|epochs)", option)]
+    network = of_the_network(args.options)
     args.messages = messages_a_core(args)
     profile = json.loads(sh(args.evener, "profile", "cpu:1", args.data, "--json", *network).stdout)["device"]
     print(f"| wires | straggler | strategy | s an epoch | predicted | off by | s to the target | final P@1 | waiting | staleness | MB | lr |\n"

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "evener/app/commands/commands.h"
-#include "evener/app/options/whole_number.h"
 #include "evener/app/shell/output.h"
+#include "evener/run/options/option_builders.h"
 
 namespace evener {
 
@@ -18,6 +18,8 @@ constexpr const char* kExamples =
     "  evener certs certs --hosts node1,node1.example.org,10.0.0.1\n\n"
     "Makes an authority, and what coordinator and workers show each other. Copy ca.pem,\n"
     "worker.pem and worker.key to the workers. The authority's key is not kept.";
+
+constexpr int kMostDays = 36500;
 
 }  // namespace
 
@@ -34,9 +36,14 @@ void add_certs(CLI::App& app, Shell& /*shell*/) {
                    "[localhost,127.0.0.1]")
       ->delimiter(',')
       ->type_name("LIST");
-  command->add_option("--days", options->days, "how long they are valid [365]")
-      ->type_name("N")
-      ->check(whole_number(1, 36500));
+  command
+      ->add_option_function<std::string>(
+          "--days",
+          [options](const std::string& text) {
+            options->days = parse_whole_number("days", text, 1, kMostDays);
+          },
+          "how long they are valid [365]")
+      ->type_name("N");
   command->callback([options] {
     make_certs(*options);
     print(fmt::format("{}: certificates for {} days\n", options->folder, options->days));

@@ -13,8 +13,7 @@
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/commands/local_nodes.h"
-#include "evener/app/options/train_options.h"
-#include "evener/app/options/whole_number.h"
+#include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/app/shell/signals.h"
 #include "evener/core/error.h"
@@ -36,32 +35,6 @@ constexpr const char* kExamples =
     "Every strategy gets the same data in the same order, the same start and as many\n"
     "epochs. Options of train hold for all of them.";
 
-/// What is about the course of one run, and does not enter into a comparison.
-RefusedOptions refused_options() {
-  const std::string none = "a comparison writes no checkpoints";
-  const std::string whole = "every run of a comparison goes on for all --epochs";
-  return {{"resume", "a comparison cannot be resumed"},
-          {"checkpoint-every", none},
-          {"checkpoint-minutes", none},
-          {"keep", none},
-          {"strategy", "name what to compare with --strategies"},
-          {"eval-every", "a comparison has --evaluations-per-epoch"},
-          {"early-stop", whole},
-          {"patience", whole},
-          {"average", "a comparison looks at the weights as they are"}};
-}
-
-constexpr int kMostRuns = 1000;
-
-struct Args {
-  GivenOptions given;
-  std::string strategies;
-  std::string target, cluster, tune;
-  std::string grid = "0.3,1,3";
-  std::uint32_t seeds = 5, evaluations = 1;
-  int nodes = 0;
-};
-
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t at = 0; at <= text.size();) {
@@ -82,13 +55,15 @@ double parse_number(const std::string& text, const std::string& option) {
   return value;
 }
 
-CompareOptions compare_options(const Args& args) {
+CompareOptions compare_options(const TrainOptions& train) {
+  const CompareArgs& args = train.compare;
   CompareOptions options;
-  const char* usual = args.nodes > 0 ? "bsp,asp,ssp,dssp,dasp" : "sync,elastic,sma,adaptive-sgd";
+  const char* usual =
+      train.mode == Mode::compare_nodes ? "bsp,asp,ssp,dssp,dasp" : "sync,elastic,sma,adaptive-sgd";
   options.strategies = split(args.strategies.empty() ? usual : args.strategies);
   if (options.strategies.empty()) throw UsageError("--strategies: names none");
   options.seeds = args.seeds;
-  options.evaluations_per_epoch = args.evaluations;
+  options.evaluations_per_epoch = args.evaluations_per_epoch;
   if (!args.target.empty()) {
     const std::size_t equals = args.target.find('=');
     options.metric = args.target.substr(0, equals);
@@ -137,14 +112,12 @@ void write_results(const Comparison& comparison, const std::string& folder) {
 }
 
 /// Every run gets a coordinator and so many worker processes on this machine.
-void compare_on_nodes(const Args& args, TrainOptions& train, CompareOptions& options) {
-  if (train.devices != "auto") {
-    throw UsageError("--devices: with --nodes each node is a share of this machine's cores");
-  }
-  const LocalCluster cluster{args.nodes, 0, node_speeds(train.emulate, args.nodes)};
+void compare_on_nodes(TrainOptions& train, CompareOptions& options) {
+  const int nodes = train.cluster.nodes;
+  const LocalCluster cluster{nodes, 0, node_speeds(train.emulate, nodes)};
   train.emulate.clear();
-  train.devices = "cpu";  // that evaluates
-  for (std::size_t i = 0; i < static_cast<std::size_t>(args.nodes); ++i) {
+  train.devices = "cpu";  // evaluates
+  for (std::size_t i = 0; i < static_cast<std::size_t>(nodes); ++i) {
     const double speed = cluster.speeds.empty() ? 1 : cluster.speeds[i];
     options.nodes.push_back(
         fmt::format("node {}{}", i, speed < 1 ? fmt::format(" (emulated x{:g})", speed) : ""));
@@ -152,22 +125,15 @@ void compare_on_nodes(const Args& args, TrainOptions& train, CompareOptions& opt
   options.start_cluster = [cluster] { return start_local_cluster(cluster); };
 }
 
-void run(const Args& args, Shell& shell) {
-  CompareOptions options = compare_options(args);
+void run(const GivenOptions& given, Shell& shell) {
+  const TrainOptions asked = read_options(given, Command::compare);
+  CompareOptions options = compare_options(asked);
   RunContext context;
-  if (!args.cluster.empty()) {
-    if (args.nodes > 0) throw UsageError("--virtual and --nodes: choose one");
-    for (const char* name : {"devices", "emulate", "memory-limit"}) {
-      if (args.given.texts.count(name) > 0) {
-        throw UsageError(std::string("--") + name +
-                         ": with --virtual the devices are those of the cluster file");
-      }
-    }
-    options.virtual_time = read_cluster(args.cluster);
+  if (asked.mode == Mode::compare_virtual) {
+    options.virtual_time = read_cluster(asked.compare.virtual_file);
   }
-  TrainOptions train = resolve_options(args.given.texts, args.given.config);
-  if (args.nodes > 0) compare_on_nodes(args, train, options);
-  if (!train.resume.empty()) throw UsageError("--resume: a comparison cannot be resumed");
+  TrainOptions train = resolve_options(given, Command::compare);
+  if (train.mode == Mode::compare_nodes) compare_on_nodes(train, options);
   const std::string folder = train.output.empty() ? "comparison" : train.output;
   if (std::filesystem::exists(folder + "/comparison.json")) {
     throw UsageError(folder + ": holds a comparison already; choose another folder with -o");
@@ -208,52 +174,9 @@ void run(const Args& args, Shell& shell) {
 void add_compare(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("compare", "strategies against each other on your data");
   command->footer(kExamples);
-  auto args = std::make_shared<Args>();
-  const auto group = "Comparison";
-  command
-      ->add_option("--strategies", args->strategies,
-                   "names, each with :option=value parts; auto: what train chooses "
-                   "(sync,elastic,sma,adaptive-sgd; with --nodes bsp,asp,ssp,dssp,dasp)")
-      ->type_name("A,B,...")
-      ->group(group);
-  command
-      ->add_option(
-          "--target", args->target,
-          "metric=value that a run has to reach, as p@1=0.7; without a value: 97 % of what "
-          "the best strategy gets to (p@1)")
-      ->type_name("METRIC=X")
-      ->group(group);
-  command->add_option("--virtual", args->cluster, "in virtual time, on the devices of this file")
-      ->type_name("FILE")
-      ->group(group);
-  command
-      ->add_option("--nodes", args->nodes,
-                   "on so many worker processes on this machine, as of a cluster [0]")
-      ->type_name("N")
-      ->check(whole_number(0, kMostLocalNodes))
-      ->group(group);
-  command->add_option("--seeds", args->seeds, "runs of each strategy, 1 .. 1000 (5)")
-      ->type_name("N")
-      ->check(whole_number(1, kMostRuns))
-      ->capture_default_str()
-      ->group(group);
-  command
-      ->add_option("--evaluations-per-epoch", args->evaluations,
-                   "1 .. 1000; finer times, but replicas are merged for each evaluation (1)")
-      ->type_name("N")
-      ->check(whole_number(1, kMostRuns))
-      ->capture_default_str()
-      ->group(group);
-  command->add_option("--tune", args->tune, "lr: the learning rate of each strategy, over --grid")
-      ->type_name("lr")
-      ->group(group);
-  command->add_option("--grid", args->grid, "factors of --learning-rate to tune over (0.3,1,3)")
-      ->type_name("X,...")
-      ->capture_default_str()
-      ->group(group);
-  add_train_options(*command, args->given, refused_options());
-  command->get_option("--output")->description("folder to write the results to (comparison)");
-  command->callback([args, &shell] { run(*args, shell); });
+  auto given = std::make_shared<GivenOptions>();
+  add_table_options(*command, Command::compare, *given);
+  command->callback([given, &shell] { run(*given, shell); });
 }
 
 }  // namespace evener

@@ -25,8 +25,6 @@ class LocalNodes {
   std::vector<pid_t> processes_;
 };
 
-inline constexpr int kMostLocalNodes = 256;
-
 struct LocalCluster {
   int nodes = 1, servers = 0;
   std::vector<double> speeds;  // emulated, of each node; empty: none

@@ -7,6 +7,7 @@
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/shell/output.h"
+#include "evener/run/options/applicable.h"
 #include "evener/run/options/config.h"
 
 namespace evener {
@@ -44,6 +45,7 @@ std::string table_json() {
                     {"unit", info.unit},
                     {"valid", info.range},
                     {"choices", info.choices},
+                    {"modes", applicable_modes(info)},
                     {"help", info.help}});
   }
   return rows.dump(2) + "\n";
@@ -52,7 +54,7 @@ std::string table_json() {
 }  // namespace
 
 void add_options(CLI::App& app, Shell&) {
-  auto* command = app.add_subcommand("options", "print all options of train and their defaults");
+  auto* command = app.add_subcommand("options", "print all options and their defaults");
   command->footer(
       "Examples:\n"
       "  evener options > recipe.toml   # a file for --config\n"
@@ -65,9 +67,7 @@ void add_options(CLI::App& app, Shell&) {
   command->add_flag("--markdown", form->markdown, "as docs/options.md");
   command->add_flag("--json", form->json, "as JSON");
   command->callback([form] {
-    print(form->json       ? table_json()
-          : form->markdown ? options_markdown()
-                           : config_text(TrainOptions{}));
+    print(form->json ? table_json() : form->markdown ? options_markdown() : default_config_text());
   });
 }
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "evener/app/commands/commands.h"
-#include "evener/app/options/train_options.h"
+#include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/core/error.h"
 #include "evener/core/file.h"
@@ -18,17 +18,6 @@
 namespace evener {
 
 namespace {
-
-/// A profile is a few timed steps of one device: there is nothing to go on with, or to merge.
-RefusedOptions refused_options() {
-  RefusedOptions refused;
-  for (const char* name : {"resume", "checkpoint-every", "checkpoint-minutes", "keep"}) {
-    refused[name] = "a profile writes no checkpoints";
-  }
-  refused["devices"] = "the device to measure is the first argument: evener profile DEVICE DATA";
-  refused["emulate"] = "a profile measures the device as it is";
-  return refused;
-}
 
 struct Args {
   std::string device;
@@ -53,7 +42,7 @@ void run(const Args& args, Shell& shell) {
   if (args.device == "auto") {
     throw UsageError("DEVICE 'auto': a profile is of one device; name it (see evener devices)");
   }
-  TrainOptions options = resolve_options(args.given.texts, args.given.config);
+  TrainOptions options = resolve_options(args.given, Command::profile);
   DeviceContext context;
   context.cache_directory = shell.environment.cache_directory;
   const auto device = open_one_device("DEVICE", args.device, options.memory_limit, context);
@@ -81,9 +70,7 @@ void add_profile(CLI::App& app, Shell& shell) {
                    "one device: cpu, cpu:T for T threads, opencl:P.D, opencl:P.D.S or cuda:N (see "
                    "evener devices)")
       ->required();
-  add_train_options(*command, args->given, refused_options());
-  command->get_option("--json")->description("print the device as JSON, keys as in a cluster file");
-  command->get_option("--output")->description("cluster file to write; empty: print it");
+  add_table_options(*command, Command::profile, args->given);
   command->callback([args, &shell] { run(*args, shell); });
 }
 

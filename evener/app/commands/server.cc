@@ -3,8 +3,7 @@
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/commands/local_nodes.h"
-#include "evener/app/options/cluster_options.h"
-#include "evener/app/options/whole_number.h"
+#include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/app/shell/signals.h"
 #include "evener/cluster/parameter_server/shard_server.h"
@@ -25,31 +24,30 @@ constexpr const char* kExamples =
     "A server keeps a part of the model, so that not all workers pull from and push\n"
     "to one machine.";
 
-struct Args {
-  ClusterArgs cluster;
-  ShardServerOptions options;
-  bool insecure = false, quiet = false;
-};
-
-void run(const Args& args, Shell& shell) {
+void run(const GivenOptions& given, Shell& shell) {
   end_with_parent();
   const Environment& environment = shell.environment;
-  ShardServerOptions options = args.options;
-  if (options.coordinator.empty()) options.coordinator = environment.placement.master;
+  const TrainOptions asked = read_options(given, Command::server);
+  const ClusterOptions& cluster = asked.cluster;
+  ShardServerOptions options;
+  options.coordinator =
+      cluster.coordinator.empty() ? environment.placement.master : cluster.coordinator;
   if (options.coordinator.empty()) {
     throw UsageError("--coordinator is missing: its HOST:PORT (or MASTER_ADDR and MASTER_PORT)");
   }
   check_address("--coordinator", options.coordinator);
+  if (!cluster.listen.empty()) options.listen = cluster.listen;
   check_address("--listen", options.listen);
+  options.address = cluster.address;
   if (!options.address.empty()) check_address("--address", options.address);
-  const Tls tls = read_tls(args.cluster.tls, "server");
-  check_listening(options.listen, tls, args.insecure);
+  const Tls tls = read_tls(cluster.tls, "server");
+  check_listening(options.listen, tls, cluster.insecure);
   options.transport = make_grpc_transport(tls);
-  options.token = args.cluster.token.empty() ? environment.token : args.cluster.token;
-  options.patience = args.cluster.wait_seconds;
-  if (options.threads == 0) options.threads = available_cores();
+  options.token = cluster.token.empty() ? environment.token : cluster.token;
+  options.patience = cluster.wait_seconds;
+  options.threads = cluster.threads == 0 ? available_cores() : cluster.threads;
   options.interrupted = caught_signal;
-  if (!args.quiet) options.say = [](const std::string& text) { tell("server: " + text); };
+  if (!asked.quiet) options.say = [](const std::string& text) { tell("server: " + text); };
   catch_signals("evener: leaving the run; once more ends at once\n");
   shell.exit_code = run_shard_server(options);
 }
@@ -59,28 +57,9 @@ void run(const Args& args, Shell& shell) {
 void add_server(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("server", "keep a part of the model for a coordinator");
   command->footer(kExamples);
-  auto args = std::make_shared<Args>();
-  args->options.threads = 0;
-  command
-      ->add_option("--coordinator", args->options.coordinator,
-                   "where it listens [MASTER_ADDR and MASTER_PORT]")
-      ->type_name("HOST:PORT");
-  command
-      ->add_option("--listen", args->options.listen,
-                   "where workers connect; port 0: any that is free [127.0.0.1:0]")
-      ->type_name("HOST:PORT");
-  command
-      ->add_option("--address", args->options.address,
-                   "what workers are told, if that is not where it listens")
-      ->type_name("HOST:PORT");
-  command->add_option("--threads", args->options.threads, "that update its part [all cores]")
-      ->type_name("N")
-      ->check(whole_number(1, 1024));
-  command->add_flag("--insecure", args->insecure, "listen beyond this machine without TLS");
-  command->add_flag("--quiet", args->quiet, "say nothing but errors");
-  add_security(*command, args->cluster);
-  add_patience(*command, args->cluster, "a coordinator that is not there");
-  command->callback([args, &shell] { run(*args, shell); });
+  auto given = std::make_shared<GivenOptions>();
+  add_table_options(*command, Command::server, *given);
+  command->callback([given, &shell] { run(*given, shell); });
 }
 
 }  // namespace evener

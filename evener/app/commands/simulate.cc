@@ -3,7 +3,7 @@
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/commands/train_result.h"
-#include "evener/app/options/train_options.h"
+#include "evener/app/options/table_options.h"
 #include "evener/run/devices/cluster_file.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/train.h"
@@ -19,16 +19,14 @@ constexpr const char* kExamples =
     "The training is real, only the time is not: every second that is printed is one\n"
     "of the devices in the cluster file. `evener profile` measures such a device.";
 
-constexpr const char* kOwnDevices = "a simulation has the devices of its cluster file";
-
 struct Args {
   std::string cluster;
   GivenOptions given;
 };
 
 void run(const Args& args, Shell& shell) {
+  const TrainOptions options = resolve_options(args.given, Command::simulate);
   VirtualTimeOptions cluster = read_cluster(args.cluster);
-  const TrainOptions options = resolve_options(args.given.texts, args.given.config);
   cluster.seed = options.seed;
   const auto backend = make_virtual_backend(std::move(cluster));
   train_and_print(options, *backend, "evener simulate " + args.cluster + " --resume", shell);
@@ -43,9 +41,7 @@ void add_simulate(CLI::App& app, Shell& shell) {
   command->add_option("CLUSTER", args->cluster, "TOML file of devices")
       ->required()
       ->type_name("FILE");
-  add_train_options(
-      *command, args->given,
-      {{"devices", kOwnDevices}, {"emulate", kOwnDevices}, {"memory-limit", kOwnDevices}});
+  add_table_options(*command, Command::simulate, args->given);
   command->callback([args, &shell] { run(*args, shell); });
 }
 

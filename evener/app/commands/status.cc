@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "evener/app/commands/commands.h"
-#include "evener/app/options/cluster_options.h"
+#include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/cluster/parameter_server/worker.h"
 #include "evener/core/counted.h"
@@ -28,9 +28,8 @@ constexpr const char* kExamples =
     "were refused.";
 
 struct Args {
-  ClusterArgs cluster;
+  GivenOptions given;
   std::string coordinator = "127.0.0.1:7070";
-  bool json = false;
 };
 
 constexpr int kTableColumns = 79;
@@ -86,15 +85,15 @@ void add_status(CLI::App& app, Shell& shell) {
   auto args = std::make_shared<Args>();
   command->add_option("COORDINATOR", args->coordinator, "where it listens [127.0.0.1:7070]")
       ->type_name("HOST:PORT");
-  command->add_flag("--json", args->json, "for programs");
-  add_security(*command, args->cluster);
+  add_table_options(*command, Command::status, args->given);
   command->callback([args, &shell] {
     check_address("COORDINATOR", args->coordinator);
-    const std::string& token = args->cluster.token;
-    const auto transport = make_grpc_transport(read_tls(args->cluster.tls, "worker"));
+    const TrainOptions options = read_options(args->given, Command::status);
+    const std::string& token = options.cluster.token;
+    const auto transport = make_grpc_transport(read_tls(options.cluster.tls, "worker"));
     const std::string text =
         ask_status(*transport, args->coordinator, token.empty() ? shell.environment.token : token);
-    if (args->json) return print(text + "\n");
+    if (options.json) return print(text + "\n");
     const Display display = display_of(STDOUT_FILENO, shell.environment.display);
     print_text(status_text(nlohmann::json::parse(text),
                            display.terminal && display.width < kTableColumns));

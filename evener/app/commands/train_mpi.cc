@@ -14,7 +14,6 @@
 #include "evener/cluster/transport/mpi/load.h"
 #include "evener/core/cores.h"
 #include "evener/core/error.h"
-#include "evener/core/nearest.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/cluster_job.h"
 
@@ -163,15 +162,9 @@ class Rank {
 }  // namespace
 
 std::string mpi_family_of(const std::string& transport, const Environment& environment) {
-  std::vector<std::string> names{"grpc", "mpi"};
-  for (const auto& family : mpi::kFamilies) {
-    names.push_back("mpi:" + family);
-    if (transport == names.back()) return family;
-  }
-  if (transport == "grpc") return "";
-  if (transport != "mpi") {
-    throw UsageError(fmt::format("--transport {}: there are {}{}", transport,
-                                 fmt::join(names, ", "), did_you_mean(transport, names)));
+  if (transport == kGrpcTransport) return "";
+  if (const std::size_t colon = transport.find(':'); colon != std::string::npos) {
+    return transport.substr(colon + 1);
   }
   if (environment.mpi.empty()) {
     throw UsageError(

@@ -9,8 +9,8 @@
 
 namespace evener {
 
-/// Of which family's library --transport speaks; empty: of none. UsageError where it is not known,
-/// or where nobody says which.
+/// The family of MPI libraries that --transport names; empty: it does not name MPI. UsageError
+/// where neither the option nor a launcher says which family.
 std::string mpi_family_of(const std::string& transport, const Environment& environment);
 
 /// As one of the ranks that the launcher has started. What is wrong with the options is said by

@@ -1,6 +1,7 @@
 #include "evener/app/options/model_options.h"
 
 #include "evener/app/commands/commands.h"
+#include "evener/app/options/table_options.h"
 #include "evener/run/artifacts/model_path.h"
 #include "evener/run/devices/devices.h"
 #include "evener/run/options/options.h"
@@ -14,16 +15,11 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
                   "run directory (its best model, else its last) or model file")
       ->required();
   command.add_option("DATA", options.data, "data file, or a folder with test.*")->required();
-  command
-      .add_option_function<std::string>(
-          "--format",
-          [&options](const std::string& text) {
-            TrainOptions checked;
-            find_train_option("format").set(checked, text);
-            options.format = checked.format;
-          },
-          "format of the data: " + find_train_option("format").range + " (auto)")
-      ->type_name("WORD");
+  add_table_option(command, find_train_option("format"), [&options](const std::string& text) {
+    TrainOptions checked;
+    find_train_option("format").set(checked, text);
+    options.format = checked.format;
+  });
   command
       .add_option("--devices", options.device,
                   "one device: cpu, cpu:T for T threads, opencl:P.D, opencl:P.D.S, cuda:N (see "
@@ -31,7 +27,7 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
       ->type_name("WORD");
   command
       .add_option("--memory-limit", options.memory_limit,
-                  "of an accelerator's own memory, at most this much [MB]")
+                  "use at most this much of an accelerator's own memory [MB]")
       ->type_name("N");
   command.add_flag("--no-cache", options.no_cache, "do not keep a binary copy of the data");
   command.add_flag("--json", options.json, "print JSON");

@@ -1,4 +1,4 @@
-// What the commands that use a trained model have in common.
+// The options of the commands that use a trained model.
 #pragma once
 
 #include <memory>

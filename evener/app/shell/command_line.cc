@@ -141,7 +141,7 @@ int run(const std::vector<std::string>& arguments) {
     parse(app, arguments);
     flush_output();
   } catch (const OutputClosed&) {
-    // What there was to do is done; only nobody reads it.
+    // The work is done; the reader of standard output has closed it.
   }
   return shell.exit_code;
 }

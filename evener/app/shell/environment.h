@@ -14,16 +14,16 @@ struct Environment {
   /// What `--devices auto` is: the CPU, with OMP_NUM_THREADS threads where that is set.
   std::string automatic_device = "cpu";
   DisplayOptions display;  // NO_COLOR, TERM
-  std::string token;       // EVENER_TOKEN, that coordinator and workers share
-  /// Where a launcher put this process: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, else
+  std::string token;       // EVENER_TOKEN: shared by the processes of a cluster
+  /// How a launcher placed this process: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, else
   /// OMPI_COMM_WORLD_RANK/SIZE, PMI_RANK/SIZE, SLURM_PROCID/NTASKS.
   struct Placement {
     int rank = -1;       // -1: not said
     int processes = 0;   // 0: not said
     std::string master;  // HOST:PORT; empty: not said
   } placement;
-  /// Of whose MPI the launcher was that started this process (mpi/load.h): openmpi where there are
-  /// OMPI_COMM_WORLD_SIZE or PMIX_RANK, mpich with PMI_SIZE; empty: nobody's.
+  /// The family of MPI libraries whose launcher started this process (mpi/load.h): openmpi where
+  /// OMPI_COMM_WORLD_SIZE or PMIX_RANK is set, mpich with PMI_SIZE; empty: no launcher of MPI.
   std::string mpi;
 };
 

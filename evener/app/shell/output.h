@@ -6,7 +6,7 @@
 
 namespace evener {
 
-/// The reader has gone (`| head`): nothing more is wanted, and that is no failure.
+/// The reader has closed standard output (`| head`): output ends, and that is not a failure.
 struct OutputClosed {};
 
 /// Writes to standard output. Throws OutputClosed, or Error where writing fails (disk full).

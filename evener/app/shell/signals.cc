@@ -30,7 +30,7 @@ void write_line(const char* text) {
   written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-/// Writing would keep a user waiting whose terminal or pipe takes no more.
+/// False: the terminal or pipe is full, and writing to it would block.
 bool takes_more() {
   pollfd error{STDERR_FILENO, POLLOUT, 0};
   return poll(&error, 1, 0) == 1 && (error.revents & POLLOUT) != 0;

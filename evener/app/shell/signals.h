@@ -3,11 +3,10 @@
 
 namespace evener {
 
-/// `answer` is a line that tells the user what the first signal leads to; it outlives the program's
-/// work.
+/// `answer` is the line that is printed at the first signal; it says what happens next.
 void catch_signals(const char* answer);
 
-/// Until the next call of `catch_signals` a signal ends the program, which says `answer` first.
+/// Until the next call of `catch_signals` a signal ends the program, after `answer` is printed.
 void end_on_signals(const char* answer);
 
 /// The signal that has arrived since, or 0.

@@ -1,12 +1,12 @@
-// Which devices train under --strategy auto. Several devices must not do harm: neither a worse
-// model than one of them alone, nor a later one. So they make the very updates that one would make
-// (sync), and they do it only where that is measured to be faster. The run's own first batches show
-// it; whatever is tried, they are trained:
-//   look       all, one batch that is dealt out in small pieces: whoever takes longer for a piece
-//              than another for the whole batch is left out
-//   together   the others, a few rounds with parts by speed; then without the slowest, and so on
-//              while that is faster
-//   alone      a few steps of each of those that are near the fastest
+// Which devices train under --strategy auto. Several devices must not do harm: the model must be
+// neither worse nor later than that of one of them alone. So they make the same updates that one
+// device would make (sync), and only where that is measured to be faster. The run's own first
+// batches are the trials; whatever is tried, they are trained:
+//   look       all devices, one batch in small pieces: a device that takes longer for a piece than
+//              another for the whole batch is left out
+//   together   the remaining devices, a few rounds with parts by speed; then without the slowest,
+//              and so on while that is faster
+//   alone      a few steps of each device that is near the fastest
 // Averaged replicas (adaptive-sgd) train more rows a second, but learn less from each, and with the
 // default recipe end with a worse model (docs/results.md).
 #pragma once
@@ -21,16 +21,16 @@
 
 namespace evener {
 
-/// Updates that some devices make while they are watched.
+/// Updates that some devices make while they are measured.
 struct Trial {
   std::vector<std::size_t> devices;  // of all, ascending
-  std::size_t untimed = 0;           // memory is cold in the first, and parts find their size
+  std::size_t untimed = 0;           // first updates: memory is cold, parts are not yet by speed
   std::size_t timed = 1;
 
   std::string strategy() const {
     return automatic_strategy(devices.size() > 1 ? AutoFor::several_devices : AutoFor::one_device);
   }
-  /// One batch, dealt out in pieces.
+  /// One batch, in small pieces.
   bool looks() const { return untimed == 0; }
   bool operator==(const Trial&) const = default;
 };
@@ -48,9 +48,9 @@ struct Tried {
 };
 
 struct DeviceChoice {
-  std::vector<std::size_t> devices;  // of all, ascending; none: every one has failed
+  std::vector<std::size_t> devices;  // of all, ascending; none: every device has failed
   std::string strategy;
-  std::vector<std::string> notes;  // what was measured and decided, for people
+  std::vector<std::string> notes;  // what was measured and decided, for the user
 };
 
 struct TrialSetting {
@@ -59,7 +59,7 @@ struct TrialSetting {
   Seconds cold = 0;                // that touching a model's memory for the first time may take
 };
 
-/// What to try after what was tried, or what that showed.
+/// The next trial, given the trials so far; or the choice that follows from them.
 std::variant<Trial, DeviceChoice> after_trials(const TrialSetting& setting,
                                                const std::vector<Tried>& history);
 

@@ -36,19 +36,31 @@ std::string text_of_each(const std::vector<Meaning>& meanings, const Text& text)
   return all;
 }
 
+bool has_option(const std::string& strategy, const std::string& name) {
+  const auto options = options_of(*parse_strategy(strategy).strategy);
+  return std::any_of(options.begin(), options.end(),
+                     [&](const StrategyOption& option) { return option.name == name; });
+}
+
 OptionInfo strategy_option(const std::vector<Meaning>& meanings) {
   OptionInfo info;
   info.name = meanings.front().option.name;
   info.kind = OptionKind::text;
+  std::vector<std::string> names;
   for (const auto& [option, owners] : meanings) {
-    info.help += fmt::format("{} {}: {}", info.help.empty() ? "of" : ". Of",
-                             fmt::join(owners, ", "), option.help);
+    info.help += fmt::format("{}{}: {}", info.help.empty() ? "" : ". ", fmt::join(owners, ", "),
+                             option.help);
+    names.insert(names.end(), owners.begin(), owners.end());
   }
   info.range = text_of_each(meanings, [](const StrategyOption& option) {
     return fmt::format("{}", fmt::join(option.choices, ", "));
   });
   info.default_text =
       text_of_each(meanings, [](const StrategyOption& option) { return option.value; });
+  info.needs = {{[name = info.name](const TrainOptions& options) {
+                   return options.strategy == "auto" || has_option(options.strategy, name);
+                 },
+                 fmt::format("needs --strategy {}", fmt::join(names, ", "))}};
   info.get = [name = info.name](const TrainOptions& options) {
     const auto found = options.strategy_options.find(name);
     return found == options.strategy_options.end() ? std::string() : found->second;

@@ -1,5 +1,6 @@
 #include "evener/run/options/cluster_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -81,6 +82,30 @@ void check_address(const std::string& option, const std::string& address) {
   }
   if (port >= 0 && port <= 65535) return;
   throw UsageError(fmt::format("{} {}: give HOST:PORT, such as 127.0.0.1:7070", option, address));
+}
+
+HeartbeatLimits heartbeat_limits(const ClusterOptions& options) {
+  const HeartbeatLimits limits{options.heartbeat, options.suspect, options.evict};
+  if (limits.beat < limits.suspect && limits.suspect <= limits.evict) return limits;
+  throw UsageError(
+      fmt::format("--heartbeat {:g} --suspect {:g} --evict {:g}: each must be more than the one "
+                  "before",
+                  limits.beat, limits.suspect, limits.evict));
+}
+
+std::vector<std::string> peer_addresses(const ClusterOptions& options) {
+  std::vector<std::string> addresses;
+  for (std::size_t at = 0; at <= options.peers.size();) {
+    const std::size_t comma = std::min(options.peers.find(',', at), options.peers.size());
+    const std::string address = options.peers.substr(at, comma - at);
+    check_address("--peers", address);
+    if (std::find(addresses.begin(), addresses.end(), address) != addresses.end()) {
+      throw UsageError(fmt::format("--peers: {} is named twice", address));
+    }
+    addresses.push_back(address);
+    at = comma + 1;
+  }
+  return addresses;
 }
 
 }  // namespace evener

@@ -7,6 +7,7 @@
 #include <toml++/toml.h>
 
 #include "evener/core/error.h"
+#include "evener/run/options/applicable.h"
 
 namespace evener {
 
@@ -54,9 +55,23 @@ std::string toml_value(const OptionInfo& info, const std::string& text) {
   }
 }
 
+template <class Keep>
+std::string toml_text(std::string text, const TrainOptions& options, const Keep& keep) {
+  std::string group;
+  for (const auto& info : train_option_table()) {
+    if (!info.of_run || !keep(info)) continue;
+    if (info.group != group) {
+      group = info.group;
+      text += "\n# " + group + "\n";
+    }
+    text += fmt::format("{} = {}\n", info.name, toml_value(info, info.get(options)));
+  }
+  return text;
+}
+
 }  // namespace
 
-OptionTexts read_config(const std::string& path) {
+std::vector<ConfigLine> read_config_lines(const std::string& path) {
   if (!std::filesystem::exists(path)) throw UsageError(path + ": there is no such config file");
   toml::table table;
   try {
@@ -64,7 +79,7 @@ OptionTexts read_config(const std::string& path) {
   } catch (const toml::parse_error& problem) {
     throw UsageError(at(path, problem.source()) + std::string(problem.description()));
   }
-  OptionTexts texts;
+  std::vector<ConfigLine> lines;
   TrainOptions scratch;
   for (const auto& [key, node] : table) {
     const std::string where = at(path, key.source());
@@ -75,23 +90,28 @@ OptionTexts read_config(const std::string& path) {
     } catch (const UsageError& problem) {
       throw UsageError(where + problem.what());
     }
-    texts[info.name] = text;
+    lines.push_back({info.name, text, where});
   }
+  return lines;
+}
+
+OptionTexts read_config(const std::string& path) {
+  OptionTexts texts;
+  for (const auto& line : read_config_lines(path)) texts[line.name] = line.text;
   return texts;
 }
 
 std::string config_text(const TrainOptions& options) {
-  std::string text = "# The options of this run; `evener train --config` takes this file.\n";
-  std::string group;
-  for (const auto& info : train_option_table()) {
-    if (!info.of_run) continue;
-    if (info.group != group) {
-      group = info.group;
-      text += "\n# " + group + "\n";
-    }
-    text += fmt::format("{} = {}\n", info.name, toml_value(info, info.get(options)));
-  }
-  return text;
+  return toml_text("# The options of this run; `evener train --config` takes this file.\n", options,
+                   [&](const OptionInfo& info) {
+                     return why_not_applicable(info, options, options.mode).empty() &&
+                            !info.get(options).empty();
+                   });
+}
+
+std::string default_config_text() {
+  return toml_text("# All options of a run with their defaults, for `evener train --config`.\n",
+                   TrainOptions{}, [](const OptionInfo&) { return true; });
 }
 
 }  // namespace evener

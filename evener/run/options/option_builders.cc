@@ -20,7 +20,7 @@ namespace {
   throw UsageError(fmt::format("--{}: '{}' is not valid; {}", name, text, valid));
 }
 
-OptionInfo row(const OptionHead& head, OptionKind kind) {
+OptionInfo info_of(const OptionHead& head, OptionKind kind) {
   OptionInfo info;
   info.name = head.name;
   info.unit = head.unit;
@@ -37,28 +37,37 @@ bool parse_number(const std::string& text, T& value) {
 }
 
 template <class T>
-OptionInfo any_integer(OptionHead head, T TrainOptions::*member, T low, T high) {
-  OptionInfo info = row(head, OptionKind::integer);
+std::string integer_range(T low, T high) {
   // A limit that only the machine's word sets tells the reader nothing.
   const bool bounded = high < static_cast<T>(std::numeric_limits<int>::max());
-  info.range = bounded ? fmt::format("{} .. {}", low, high) : fmt::format("{} or more", low);
-  info.get = [member](const TrainOptions& o) { return fmt::to_string(o.*member); };
-  info.set = [member, low, high, name = info.name, range = info.range](TrainOptions& o,
-                                                                       const std::string& text) {
-    T value{};
-    if (!parse_number(text, value) || value < low || value > high) {
-      refuse(name, text, "a whole number, " + range + ", is needed");
-    }
-    o.*member = value;
-  };
-  return info;
+  return bounded ? fmt::format("{} .. {}", low, high) : fmt::format("{} or more", low);
 }
 
-OptionInfo any_text(OptionHead head, OptionKind kind, std::string TrainOptions::*member) {
-  OptionInfo info = row(head, kind);
-  info.get = [member](const TrainOptions& o) { return o.*member; };
-  info.set = [member](TrainOptions& o, const std::string& text) { o.*member = text; };
-  return info;
+template <class T>
+T parse_integer(const std::string& name, const std::string& text, T low, T high) {
+  T value{};
+  if (!parse_number(text, value) || value < low || value > high) {
+    refuse(name, text, "a whole number, " + integer_range(low, high) + ", is needed");
+  }
+  return value;
+}
+
+template <class T>
+Row any_integer(OptionHead head, Field<T> field, T low, T high) {
+  OptionInfo info = info_of(head, OptionKind::integer);
+  info.range = integer_range(low, high);
+  info.get = [field](const TrainOptions& o) { return fmt::to_string(field.in(o)); };
+  info.set = [field, low, high, name = info.name](TrainOptions& o, const std::string& text) {
+    field.in(o) = parse_integer(name, text, low, high);
+  };
+  return {info};
+}
+
+Row any_text(OptionHead head, OptionKind kind, Field<std::string> field) {
+  OptionInfo info = info_of(head, kind);
+  info.get = [field](const TrainOptions& o) { return field.in(o); };
+  info.set = [field](TrainOptions& o, const std::string& text) { field.in(o) = text; };
+  return {info};
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -74,47 +83,113 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 }  // namespace
 
-OptionInfo flag_option(OptionHead head, bool TrainOptions::*member) {
-  OptionInfo info = row(head, OptionKind::flag);
+Row Row::shaping() const {
+  Row row = *this;
+  row.info.shapes_model = true;
+  return row;
+}
+
+Row Row::per_call() const {
+  Row row = *this;
+  row.info.of_run = false;
+  return row;
+}
+
+Row Row::letter(const char* shorthand) const {
+  Row row = *this;
+  row.info.shorthand = shorthand;
+  return row;
+}
+
+Row Row::positional() const {
+  Row row = *this;
+  row.info.positional = true;
+  return row;
+}
+
+Row Row::value(const char* name) const {
+  Row row = *this;
+  row.info.value_name = name;
+  return row;
+}
+
+Row Row::default_is(const char* text) const {
+  Row row = *this;
+  row.info.default_text = text;
+  return row;
+}
+
+Row Row::only(ModeSet modes) const {
+  Row row = *this;
+  row.info.modes = modes;
+  return row;
+}
+
+Row Row::also(ModeSet modes) const {
+  Row row = *this;
+  row.info.modes = row.info.modes | modes;
+  return row;
+}
+
+Row Row::except(ModeSet modes, const std::string& why) const {
+  Row row = *this;
+  row.info.modes = row.info.modes.without(modes);
+  row.info.exclusions.push_back({modes, why});
+  return row;
+}
+
+Row Row::needs(const Need& need) const {
+  Row row = *this;
+  row.info.needs.push_back(need);
+  return row;
+}
+
+Row Row::in(Command command, CommandText text) const {
+  Row row = *this;
+  row.info.texts[command] = std::move(text);
+  return row;
+}
+
+Row flag_option(OptionHead head, Field<bool> field) {
+  OptionInfo info = info_of(head, OptionKind::flag);
   info.range = "true or false";
-  info.get = [member](const TrainOptions& o) { return o.*member ? "true" : "false"; };
-  info.set = [member, name = info.name](TrainOptions& o, const std::string& text) {
+  info.get = [field](const TrainOptions& o) { return field.in(o) ? "true" : "false"; };
+  info.set = [field, name = info.name](TrainOptions& o, const std::string& text) {
     if (text != "true" && text != "false") refuse(name, text, "valid: true, false");
-    o.*member = text == "true";
+    field.in(o) = text == "true";
   };
-  return info;
+  return {info};
 }
 
-OptionInfo text_option(OptionHead head, std::string TrainOptions::*member) {
-  return any_text(head, OptionKind::text, member);
+Row text_option(OptionHead head, Field<std::string> field) {
+  return any_text(head, OptionKind::text, field);
 }
 
-OptionInfo path_option(OptionHead head, std::string TrainOptions::*member) {
-  return any_text(head, OptionKind::path, member);
+Row path_option(OptionHead head, Field<std::string> field) {
+  return any_text(head, OptionKind::path, field);
 }
 
-OptionInfo choice_option(OptionHead head, std::string TrainOptions::*member,
-                         std::vector<std::string> choices) {
-  OptionInfo info = any_text(head, OptionKind::choice, member);
+Row choice_option(OptionHead head, Field<std::string> field, std::vector<std::string> choices) {
+  OptionInfo info = any_text(head, OptionKind::choice, field).info;
   info.choices = choices;
   info.range = fmt::format("{}", fmt::join(choices, ", "));
-  info.set = [member, choices = std::move(choices), name = info.name, range = info.range](
+  info.set = [field, choices = std::move(choices), name = info.name, range = info.range](
                  TrainOptions& o, const std::string& text) {
     if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
       refuse(name, text, "valid: " + range + did_you_mean(text, choices));
     }
-    o.*member = text;
+    field.in(o) = text;
   };
-  return info;
+  return {info};
 }
 
-OptionInfo list_option(OptionHead head, std::vector<std::uint32_t> TrainOptions::*member) {
-  OptionInfo info = row(head, OptionKind::list);
+Row list_option(OptionHead head, Field<std::vector<std::uint32_t>> field) {
+  OptionInfo info = info_of(head, OptionKind::list);
   info.range = "numbers separated by commas, or none";
-  info.get = [member](const TrainOptions& o) {
-    return (o.*member).empty() ? "none" : fmt::format("{}", fmt::join(o.*member, ","));
+  info.get = [field](const TrainOptions& o) {
+    return field.in(o).empty() ? "none" : fmt::format("{}", fmt::join(field.in(o), ","));
   };
-  info.set = [member, name = info.name](TrainOptions& o, const std::string& text) {
+  info.set = [field, name = info.name](TrainOptions& o, const std::string& text) {
     std::vector<std::uint32_t> values;
     if (text != "none") {
       for (const auto& part : split(text, ',')) {
@@ -125,41 +200,45 @@ OptionInfo list_option(OptionHead head, std::vector<std::uint32_t> TrainOptions:
         values.push_back(value);
       }
     }
-    o.*member = std::move(values);
+    field.in(o) = std::move(values);
   };
-  return info;
+  return {info};
 }
 
-OptionInfo real_option(OptionHead head, double TrainOptions::*member, RealRange range) {
-  OptionInfo info = row(head, OptionKind::real);
+Row real_option(OptionHead head, Field<double> field, RealRange range) {
+  OptionInfo info = info_of(head, OptionKind::real);
   const std::string low = (range.open_low ? "above " : "at least ") + fmt::format("{}", range.low);
   info.range =
       std::isinf(range.high)
           ? low
           : fmt::format("{}, {} {}", low, range.open_high ? "below" : "at most", range.high);
-  info.get = [member](const TrainOptions& o) { return fmt::format("{}", o.*member); };
-  info.set = [member, range, name = info.name, words = info.range](TrainOptions& o,
-                                                                   const std::string& text) {
+  info.get = [field](const TrainOptions& o) { return fmt::format("{}", field.in(o)); };
+  info.set = [field, range, name = info.name, words = info.range](TrainOptions& o,
+                                                                  const std::string& text) {
     double value = 0;
     const bool good = parse_number(text, value) && std::isfinite(value) &&
                       (range.open_low ? value > range.low : value >= range.low) &&
                       (range.open_high ? value < range.high : value <= range.high);
     if (!good) refuse(name, text, "a number, " + words + ", is needed");
-    o.*member = value;
+    field.in(o) = value;
   };
-  return info;
+  return {info};
 }
 
-OptionInfo integer_option(OptionHead head, std::uint32_t TrainOptions::*member, std::uint32_t low,
-                          std::uint32_t high) {
-  return any_integer(head, member, low, high);
+Row integer_option(OptionHead head, Field<std::uint32_t> field, std::uint32_t low,
+                   std::uint32_t high) {
+  return any_integer(head, field, low, high);
 }
-OptionInfo integer_option(OptionHead head, std::uint64_t TrainOptions::*member, std::uint64_t low,
-                          std::uint64_t high) {
-  return any_integer(head, member, low, high);
+Row integer_option(OptionHead head, Field<std::uint64_t> field, std::uint64_t low,
+                   std::uint64_t high) {
+  return any_integer(head, field, low, high);
 }
-OptionInfo integer_option(OptionHead head, int TrainOptions::*member, int low, int high) {
-  return any_integer(head, member, low, high);
+Row integer_option(OptionHead head, Field<int> field, int low, int high) {
+  return any_integer(head, field, low, high);
+}
+
+int parse_whole_number(const std::string& name, const std::string& text, int low, int high) {
+  return parse_integer(name, text, low, high);
 }
 
 }  // namespace evener

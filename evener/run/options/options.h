@@ -1,5 +1,6 @@
-// The options of a training run, each declared once: the command line, config files, the run's
-// config.toml, docs/options.md and the Python signature come from the table of options.cc.
+// The options of all commands that train or take part in a cluster, each declared once: the command
+// line, config files, the run's config.toml, docs/options.md and the Python signature come from the
+// table (train_rows.cc, cluster_rows.cc).
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,42 @@
 #include "evener/nn/network.h"
 #include "evener/nn/schedule.h"
 #include "evener/nn/training.h"
+#include "evener/run/options/modes.h"
 
 namespace evener {
 
 /// What is left to the recipe (recipe.h), where 0 is a value of its own.
 inline constexpr std::uint32_t kAutoWidth = 0;
 inline constexpr double kAutoDropout = -1;
+
+inline constexpr const char* kGrpcTransport = "grpc";
+/// For an integer option that was not given.
+inline constexpr int kNotGiven = -1;
+
+/// How the processes of a cluster find and trust each other. They belong to one call of a command:
+/// neither config.toml nor checkpoints hold them (a token is a secret).
+struct ClusterOptions {
+  int nodes = 0, servers = 0;
+  std::string workers;  // "4" or "2:8"
+  std::string peers;    // HOST:PORT,...
+  std::string coordinator;
+  int rank = kNotGiven;
+  std::string listen, address;
+  bool insecure = false;
+  std::string tls, token;
+  double wait_seconds = 60;
+  double heartbeat = 1, suspect = 3, evict = 10;  // as HeartbeatLimits
+  int threads = 0;                                // 0: all cores
+  std::string transport = kGrpcTransport;
+  std::string device_strategy;
+};
+
+/// What `evener compare` does beside training.
+struct CompareArgs {
+  std::string strategies, target, virtual_file, tune;
+  std::string grid = "0.3,1,3";
+  std::uint32_t seeds = 5, evaluations_per_epoch = 1;
+};
 
 /// Plain values; what they mean, their units and ranges are in the table. Choices are kept as the
 /// user writes them and checked when they are set.
@@ -79,9 +110,34 @@ struct TrainOptions {
   std::uint32_t keep = 2;
   bool json = false;
   bool quiet = false;
+
+  ClusterOptions cluster;
+  CompareArgs compare;
+
+  /// What the command makes of the options (resolve.h); decides which of them config.toml holds.
+  Mode mode = Mode::train;
 };
 
 enum class OptionKind { flag, integer, real, text, path, choice, list };
+
+/// Why an option has no effect in some modes, as the end of a message that begins with its name:
+/// ": a comparison writes no checkpoints".
+struct Exclusion {
+  ModeSet modes;
+  std::string why;
+};
+
+/// What other options must be for an option to have an effect: "needs --early-stop".
+struct Need {
+  std::function<bool(const TrainOptions&)> holds;
+  std::string what;
+};
+
+/// Where an option means something special in one command. Empty: as in the others.
+struct CommandText {
+  std::string help{}, default_text{}, value_name{};
+  bool by_name = false;  // not by place, unlike in other commands
+};
 
 /// One row of the table. `set` parses text and throws UsageError naming the option, the valid
 /// values and the nearest of them; `get` gives text that `set` takes back unchanged.
@@ -93,11 +149,16 @@ struct OptionInfo {
   std::string help;
   std::string range;  // "0 .. 1", or the choices; for humans
   std::vector<std::string> choices;
-  std::string default_text;   // for humans, where the default is not the option's own
-  std::string shorthand;      // "o" for -o; usually empty
-  bool positional = false;    // given by place on the command line
-  bool of_run = true;         // part of what a run is: kept in config.toml and checkpoints
-  bool shapes_model = false;  // cannot change when a run is resumed
+  std::string default_text;        // for humans, where the default is not the option's own
+  std::string shorthand;           // "o" for -o; usually empty
+  bool positional = false;         // given by place on the command line
+  bool of_run = true;              // part of what a run is: kept in config.toml and checkpoints
+  bool shapes_model = false;       // cannot change when a run is resumed
+  std::string value_name;          // "HOST:PORT" in the help; empty: by kind
+  ModeSet modes = kTrainingModes;  // where it has an effect
+  std::vector<Exclusion> exclusions{};  // reasons for some of the other modes
+  std::vector<Need> needs{};
+  std::map<Command, CommandText> texts{};
   std::function<std::string(const TrainOptions&)> get;
   std::function<void(TrainOptions&, const std::string&)> set;
 };
@@ -113,7 +174,7 @@ using OptionTexts = std::map<std::string, std::string>;
 OptionTexts option_texts(const TrainOptions& options);
 void apply_option_texts(const OptionTexts& texts, TrainOptions& options);
 
-/// Checks what concerns several options at once.
+/// Checks values that contradict each other.
 void check_options(const TrainOptions& options);
 
 /// Markdown for docs/options.md.

@@ -7,9 +7,10 @@ namespace evener {
 
 namespace {
 
-// One label a row is a choice between classes, which is what softmax models. Of many labels a row,
-// sigmoid judges each on its own and ranks better, but only where labels have enough rows to learn
-// from; where most have a handful, softmax's competition between labels learns faster and better.
+// One label a row is a choice between classes, which is what softmax models. Where rows have many
+// labels, sigmoid treats each on its own and ranks better, but only if labels have enough rows to
+// learn from; where most have a handful, softmax's competition between labels learns faster and
+// better.
 constexpr double kRowsPerLabel = 10;
 
 std::string loss_for(const Dataset& data) {

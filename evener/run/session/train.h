@@ -13,6 +13,7 @@
 #include "evener/run/artifacts/checkpoint.h"
 #include "evener/run/devices/devices.h"
 #include "evener/run/options/options.h"
+#include "evener/run/options/resolve.h"
 #include "evener/run/report/reporter.h"
 #include "evener/run/session/backend.h"
 #include "evener/run/session/data.h"
@@ -60,9 +61,6 @@ struct TrainResult {
   std::optional<Model> last_model, best_model;
 };
 
-/// Defaults, then the options of the run to resume, then the config file, then what was given.
-/// Empty `config`: none.
-TrainOptions resolve_options(const OptionTexts& given, const std::string& config);
 
 /// Runs to the end or to the next interruption. Bit for bit the same with and without interruptions
 /// in between, given the same data, options, device and number of threads.

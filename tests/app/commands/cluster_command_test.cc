@@ -51,9 +51,10 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
                "--insecure");
   expect_error({"worker", "--peers", peers, "--rank", "1", "--emulate", "x0.5"}, 2,
                "--emulate: not with --peers");
-  expect_error({"worker", "--coordinator", "127.0.0.1:1", "-o", "run"}, 2, "-o is for --peers");
+  expect_error({"worker", "--coordinator", "127.0.0.1:1", "-o", "run"}, 2,
+               "--output needs --peers");
   expect_error({"worker", "--coordinator", "127.0.0.1:1", "--listen", "127.0.0.1:0"}, 2,
-               "--listen is for --peers");
+               "--listen needs --peers");
   expect_error({"worker", "--peers", peers, "--rank", "1", "--wait-seconds", "0.1", "--quiet"}, 1,
                "no peer has answered for 0.1 s");
   expect_error({"worker", "--coordinator", "here"}, 2, "--coordinator here");
@@ -74,19 +75,80 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
   expect_error(peer({"--devices", "cpu:1,cpu:1", "--device-strategy", "gossip"}), 2,
                "strategy gossip is for nodes");
   expect_error(peer({"--strategy", "sync"}), 2, "peers without a coordinator have gossip");
-  expect_error(training("n", {"--device-strategy", "sync"}), 2, "--device-strategy is for --peers");
-  expect_error(training("n", {"--evict", "5"}), 2, "--evict is for --peers");
+  expect_error(training("n", {"--device-strategy", "sync"}), 2,
+               "--device-strategy needs --peers or --transport mpi");
+  expect_error(training("n", {"--evict", "5"}), 2, "--evict needs --peers");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "n"));
   expect_error({"server"}, 2, "--coordinator is missing");
   expect_error({"server", "--coordinator", "a:1", "--listen", "0.0.0.0:0"}, 2, "--insecure");
   expect_error({"server", "--coordinator", "a:1", "--address", "b"}, 2, "--address b");
-  expect_error(training("n", {"--servers", "2"}), 2, "--servers is for --nodes");
+  expect_error(training("n", {"--servers", "2"}), 2, "--servers needs --nodes");
   expect_error({"status", "127.0.0.1:x"}, 2, "COORDINATOR 127.0.0.1:x");
   expect_error(training("n", {"--nodes", "2", "--devices", "cpu:1"}), 2, "--devices");
   expect_error(training("n", {"--transport", "mpi"}), 2, "mpirun -n 4 evener train");
   expect_error(training("n", {"--transport", "mpj"}), 2, "did you mean 'mpi'?");
   expect_error(training("n", {"--transport", "mpi:openmp"}), 2, "did you mean 'mpi:openmpi'?");
   expect_error(training("n", {"--transport", "mpi:mpich", "--nodes", "2"}), 2, "--nodes: not with");
+}
+
+TEST_F(ClusterCommand, OptionsWithoutEffectAreRefused) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> refused{
+      {training("n", {"--insecure"}), "--insecure needs --peers"},
+      {training("n", {"--wait-seconds", "5"}), "--wait-seconds needs --peers"},
+      {training("n", {"--nodes", "2", "--token", "x"}), "--token needs --peers"},
+      {training("n", {"--nodes", "2", "--memory-limit", "5"}), "--memory-limit: with --nodes"},
+      {training("n", {"--transport", "mpi:openmpi", "--wait-seconds", "5"}),
+       "--wait-seconds has no effect under --transport mpi: MPI starts all ranks together"},
+      {training("n", {"--patience", "3"}), "--patience needs --early-stop"},
+      {training("n", {"--momentum", "0.5"}), "--momentum needs --optimizer momentum"},
+      {training("n", {"--decay", "constant", "--decay-factor", "0.5"}), "--decay-factor needs"},
+      {{"train", folder_ / "train.txt", "--eval-every", "2"}, "--eval-every needs something to"},
+      {coordinator({"--workers", "2", "--emulate", "1=x0.5"}), "--emulate: workers emulate"},
+      {coordinator({"--workers", "2", "--insecure", "--tls", "c"}),
+       "--insecure has no effect with"},
+      {{"worker", "--coordinator", "a:1", "--evict", "5"}, "--evict needs --peers"},
+      {{"worker", "--coordinator", "a:1", "--insecure"}, "--insecure needs --peers"},
+      {{"profile", "cpu:1", folder_ / "train.txt", "--epochs", "3"}, "--epochs: a profile is"},
+      {{"compare", folder_ / "train.txt", "--grid", "1,2"}, "--grid needs --tune lr"}};
+  for (const auto& [arguments, words] : refused) expect_error(arguments, 2, words);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "n"));
+}
+
+TEST_F(ClusterCommand, ConfigFilesGiveClusterOptions) {
+  put_contents(folder_ / "train.toml", "nodes = 2\nstrategy = \"bsp\"\n");
+  const Outcome outcome = run(training("nodes", {"--config", folder_ / "train.toml", "--quiet"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string config = contents_of(folder_ / "nodes/config.toml");
+  EXPECT_THAT(config, AllOf(HasSubstr("strategy = \"bsp\""), Not(HasSubstr("nodes")),
+                            Not(HasSubstr("devices = "))));
+  // The file that it wrote makes such a run again; the cluster is given anew.
+  const Outcome again = run({"train", "--config", folder_ / "nodes/config.toml", "--nodes", "2",
+                             "--quiet", "-o", folder_ / "again"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(contents_of(folder_ / "again/last.safetensors"),
+            contents_of(folder_ / "nodes/last.safetensors"));
+
+  put_contents(folder_ / "worker.toml", "coordinator = \"127.0.0.1:1\"\nwait-seconds = 0.1\n");
+  expect_error({"worker", "--config", folder_ / "worker.toml", "--quiet"}, 1,
+               "127.0.0.1:1: no coordinator for 0.1 s");
+  put_contents(folder_ / "worker.toml", "coordinator = \"127.0.0.1:1\"\nepochs = 3\n");
+  expect_error({"worker", "--config", folder_ / "worker.toml"}, 2,
+               "worker.toml:2: --epochs is not an option of evener worker, but of evener train");
+}
+
+TEST_F(ClusterCommand, TokensAreWrittenNowhere) {
+  const std::string token = "a-secret-of-the-cluster";
+  Running running(coordinator({"--workers", "1", "--listen", "127.0.0.1:0", "--token", token}),
+                  environment_, folder_ / "out");
+  const Outcome worker =
+      run({"worker", "--coordinator", address_of(running), "--token", token, "--quiet"});
+  EXPECT_EQ(worker.code, 0) << worker.err;
+  EXPECT_EQ(running.finish(), 0) << running.said();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "cluster")) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_EQ(contents_of(entry.path()).find(token), std::string::npos) << entry.path();
+  }
+  EXPECT_EQ(running.said().find(token), std::string::npos);
 }
 
 TEST_F(ClusterCommand, NobodyThereIsSaid) {
@@ -206,6 +268,8 @@ TEST_F(ClusterCommand, CertificatesMakeAClusterOfStrangersSafe) {
   ASSERT_EQ(run({"certs", folder_ / "certs"}).code, 0);
   expect_error({"certs", folder_ / "certs"}, 2, "has an authority already");
   expect_error({"certs", folder_ / "more", "--hosts", ""}, 2, "--hosts");
+  expect_error({"certs", folder_ / "more", "--days", "0"}, 2,
+               "--days: '0' is not valid; a whole number, 1 .. 36500, is needed");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "more/ca.pem"));
   Running running(
       coordinator({"--workers", "1", "--listen", "127.0.0.1:0", "--tls", folder_ / "certs"}),

@@ -225,7 +225,8 @@ TEST_F(Compare, HasNoOptionsOfASingleRun) {
   EXPECT_THAT(help, Not(HasSubstr("--strategy ")));
   expect_error(compare({"--strategy", "sync"}), 2, "--strategies");
   put_contents(folder_ / "c.toml", "resume = \"" + (folder_ / "data") + "\"\n");
-  expect_error(compare({"--config", folder_ / "c.toml"}), 2, "is not a run directory");
+  expect_error(compare({"--config", folder_ / "c.toml"}), 2,
+               "c.toml:1: --resume: a comparison cannot be resumed");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
