@@ -5,7 +5,7 @@
 
 #include "tests/cluster/transport/conformance/station.h"
 
-#include "evener/cluster/wire/payload.h"
+#include "evener/cluster/wire/chunks.h"
 
 namespace evener {
 
