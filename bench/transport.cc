@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "evener/cluster/transport/certs.h"
-#include "evener/cluster/wire/payload.h"
 #include "evener/cluster/wire/wire.h"
 #include "evener/core/mailbox.h"
 #include "evener/core/time.h"
@@ -34,15 +33,17 @@ Network network_of_size(std::size_t floats) {
           .input = Input::dense};
 }
 
-/// Takes payloads apart; tells when one is complete.
+/// Reads payloads, and calls back when one is complete.
 class Receiver final : public Handler {
  public:
-  Receiver(const PayloadFormat& format, std::function<void()> complete)
-      : format_(format), to_(format.shard().size()), complete_(std::move(complete)) {}
+  Receiver(const ModelUpdateFormat& format, std::function<void()> complete)
+      : format_(format), to_(format.layout().size()), complete_(std::move(complete)) {}
   void received(Message message) override {
     const wire::Head head = head_of(message);
     if (!reader_) {
-      reader_.emplace(format_, PayloadHeader{0, true, to_.size() * sizeof(float)}, to_);
+      ModelUpdateHeader header;
+      header.bytes = to_.size() * sizeof(float);
+      reader_.emplace(format_, header, to_);
     }
     reader_->feed(head.chunk().offset(), message);
     if (!reader_->complete()) return;
@@ -52,16 +53,16 @@ class Receiver final : public Handler {
   void ended(const std::string& /*why*/) override {}
 
  private:
-  const PayloadFormat& format_;
+  const ModelUpdateFormat& format_;
   std::vector<float> to_;
   std::function<void()> complete_;
-  std::optional<PayloadReader> reader_;
+  std::optional<ModelUpdateReader> reader_;
 };
 
 class Ours {
  public:
   Ours(std::size_t floats, const std::string& certs)
-      : format_(network_of_size(floats), {}), values_(format_.shard().size(), 1.0F) {
+      : format_(network_of_size(floats), {}), values_(format_.layout().size(), 1.0F) {
     listener_ =
         make_grpc_transport(read_tls(certs, "coordinator"))
             ->listen("127.0.0.1:0", [this](std::shared_ptr<Channel> channel) {
@@ -77,7 +78,7 @@ class Ours {
     done_.get();
     return watch.elapsed();
   }
-  std::size_t bytes() const { return format_.shard().size() * sizeof(float); }
+  std::size_t bytes() const { return format_.layout().size() * sizeof(float); }
 
  private:
   void send(Channel& channel) {
@@ -86,7 +87,7 @@ class Ours {
     for (auto& chunk : buffer.chunks(1)) channel.send(std::move(chunk));
   }
 
-  PayloadFormat format_;
+  ModelUpdateFormat format_;
   std::vector<float> values_;
   PayloadBuffer there_, back_;
   Mailbox<int> done_;

@@ -1,12 +1,20 @@
-# evener_layer(NAME [USES layer...] [LIBRARIES target...] [BACKENDS folder...])
-# A static library evener_NAME of all sources in evener/NAME. The file lists are globbed, so that a
-# new policy or device is its own files and nothing else. Folders named plugin are other targets.
-# BACKENDS are folders that are optional: where the option EVENER_FOLDER is off, only their absent.cc
-# is built, with names.cc beside it; where it is on, all but absent.cc.
+# evener_layer(NAME [USES layer...] [LIBRARIES target...] [BACKENDS folder...] [ONLY regex]
+#              [EXCLUDE regex])
+# A static library evener_NAME of all sources in evener/NAME whose paths match ONLY and not EXCLUDE.
+# The file lists are globbed, so that a new policy or device is its own files and nothing else.
+# Folders named plugin are other targets. BACKENDS are folders that are optional: where the option
+# EVENER_FOLDER is off, only their absent.cc is built, with names.cc beside it; where it is on, all
+# but absent.cc.
 function(evener_layer name)
-  cmake_parse_arguments(ARG "" "" "USES;LIBRARIES;BACKENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "ONLY;EXCLUDE" "USES;LIBRARIES;BACKENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/evener/${name}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/app/main\\.cc$|/plugin/")
+  if(ARG_ONLY)
+    list(FILTER sources INCLUDE REGEX "${ARG_ONLY}")
+  endif()
+  if(ARG_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${ARG_EXCLUDE}")
+  endif()
   foreach(backend ${ARG_BACKENDS})
     string(TOUPPER EVENER_${backend} enabled)
     set(absent "/${name}/${backend}/absent\\.cc$")

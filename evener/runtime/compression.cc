@@ -12,8 +12,7 @@ namespace evener {
 
 namespace {
 
-/// The largest by magnitude, whole; of equal ones those that come first, so that a run can be
-/// repeated.
+/// Picks the largest by magnitude; among equal ones the first, so that a run can be repeated.
 void pick_largest(std::size_t picked, std::span<float> values, std::span<float> owed) {
   std::vector<std::uint32_t> places(values.size());
   std::iota(places.begin(), places.end(), 0U);

@@ -1,4 +1,5 @@
-// What of a push travels, and what is owed to the next one: fewer bits, or fewer numbers.
+// Lossy compression of pushes, in fewer bits or fewer numbers. What was not sent is added to the
+// next push.
 #pragma once
 
 #include <cstdint>

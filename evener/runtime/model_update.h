@@ -1,27 +1,29 @@
-// What gossiping nodes send each other: numbers of a model, and which they are.
+// Numbers of a model on their way between processes, and which numbers of the model they are.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "evener/nn/network.h"
+#include "evener/runtime/shard.h"
 
 namespace evener {
 
 struct ModelUpdate {
   enum class Places {
-    all,      // of the model
-    listed,   // of the rows and labels below, and what belongs to no row
-    offered,  // those of the offer that this answers, which knows them
+    all,      // every number of the model
+    listed,   // the rows and labels below, and everything that belongs to no row or label
+    offered,  // the places of the offer that this update answers
   };
   Places places = Places::all;
   std::vector<std::uint32_t> rows;    // of a sparse input layer, ascending
-  std::vector<std::uint32_t> labels;  // whose weights in the output layer are meant, ascending
+  std::vector<std::uint32_t> labels;  // rows of the output layer's weights, ascending
   bool some = false;                  // only some numbers of these places travel:
-  std::vector<std::uint32_t> picked;  // their numbers in the order of places, ascending
+  std::vector<std::uint32_t> picked;  // their positions in the order of the places, ascending
   std::vector<float> values;
-  bool half = false;  // the values are of half precision, and travel so
+  bool half = false;  // the values are of half precision and travel in 16 bits each
   double weight = 0;  // of push-sum
 
   std::size_t ids() const { return rows.size() + labels.size() + picked.size(); }
@@ -31,51 +33,70 @@ struct ModelUpdate {
   }
 };
 
-/// Where in a model's vector the numbers of updates belong. A row of a sparse input layer belongs
-/// to a feature, a row of the output layer's weights to a label; all else always travels.
+/// Where in a parameter vector the numbers of updates belong. Rows of a sparse input layer, and
+/// rows of the output layer's weights (one a label), travel only where they are listed; everything
+/// else always travels. The order of places is the order in the vector.
 class ModelUpdateLayout {
  public:
+  struct Stretch {
+    std::size_t at = 0, floats = 0;
+  };
+
+  /// A whole model, whose rows and labels can be listed.
   explicit ModelUpdateLayout(const Network& network) {
     const Layout layout = layout_of(network);
-    size_ = layout.size;
-    output_ = layout.layers.back().weight;
-    if (!network.sparse_input()) return;
-    const Segment& input = layout.layers.front().weight;
-    rows_ = input.rows;
-    width_ = input.stride;
+    if (network.sparse_input()) {
+      const Segment& input = layout.layers.front().weight;
+      rows_ = {0, input.rows, input.stride};
+    }
+    const Segment& output = layout.layers.back().weight;
+    labels_ = {output.offset, output.rows, output.stride};
+    middle_ = {rows_.end(), output.offset - rows_.end()};
+    tail_ = {labels_.end(), layout.size - labels_.end()};
   }
+  /// A shard of a model, whose rows can be listed. Rows are counted from the shard's first.
+  explicit ModelUpdateLayout(const Shard& shard)
+      : rows_{shard.row * shard.width, shard.rows, shard.width},
+        middle_{shard.dense, shard.floats} {}
 
-  std::size_t size() const { return size_; }
-  std::size_t rows() const { return rows_; }
-  std::size_t labels() const { return output_.rows; }
-  /// Of so many rows and labels.
+  std::size_t size() const { return rows_.size() + middle_.floats + labels_.size() + tail_.floats; }
+  std::size_t rows() const { return rows_.count; }
+  std::size_t labels() const { return labels_.count; }
+  /// How many numbers so many listed rows and labels and the rest are.
   std::size_t numbers(std::size_t rows, std::size_t labels) const {
-    return rows * width_ + labels * output_.stride + size_ - rows_ * width_ - output_.size();
+    return rows * rows_.width + middle_.floats + labels * labels_.width + tail_.floats;
   }
-  /// At an offer's places.
+  /// How many numbers the places of an offer have.
   std::size_t numbers(const ModelUpdate& offer) const {
-    if (offer.places == ModelUpdate::Places::all) return size_;
+    if (offer.places == ModelUpdate::Places::all) return size();
     return numbers(offer.rows.size(), offer.labels.size());
   }
-  struct Stretch {
-    std::size_t at, floats;
-  };
-  Stretch row(std::size_t row) const { return {row * width_, width_}; }
-  Stretch label(std::size_t label) const {
-    return {output_.offset + label * output_.stride, output_.stride};
-  }
+  Stretch row(std::size_t row) const { return rows_.row(row); }
+  Stretch label(std::size_t label) const { return labels_.row(label); }
 
-  /// Calls f(at, floats) for the places of an offer, in the order of their numbers.
+  /// Calls f(at, floats) for all places, or for the listed ones, in the order in which numbers
+  /// travel.
+  template <class F>
+  void for_places(bool all, std::span<const std::uint32_t> rows,
+                  std::span<const std::uint32_t> labels, F f) const {
+    const auto call = [&](const Stretch& stretch) {
+      if (stretch.floats > 0) f(stretch.at, stretch.floats);
+    };
+    const auto block = [&](const Rows& of, std::span<const std::uint32_t> listed) {
+      if (all) return call({of.at, of.size()});
+      for (const std::uint32_t one : listed) call(of.row(one));
+    };
+    block(rows_, rows);
+    call(middle_);
+    block(labels_, labels);
+    call(tail_);
+  }
   template <class F>
   void for_places(const ModelUpdate& offer, F f) const {
-    if (offer.places == ModelUpdate::Places::all) return f(0, size_);
-    for (const std::uint32_t one : offer.rows) f(row(one).at, width_);
-    const std::size_t middle = rows_ * width_, tail = output_.offset + output_.size();
-    if (output_.offset > middle) f(middle, output_.offset - middle);
-    for (const std::uint32_t one : offer.labels) f(label(one).at, output_.stride);
-    f(tail, size_ - tail);
+    for_places(offer.places == ModelUpdate::Places::all, offer.rows, offer.labels, f);
   }
-  /// Calls f(at, i) for each number of an offer: its place in the model, and in the values.
+  /// Calls f(at, i) for each number of an offer: its place in the model, and its index in the
+  /// values.
   template <class F>
   void for_numbers(const ModelUpdate& offer, F f) const {
     std::size_t before = 0, i = 0;
@@ -91,8 +112,16 @@ class ModelUpdateLayout {
   }
 
  private:
-  std::size_t size_ = 0, rows_ = 0, width_ = 0;
-  Segment output_;
+  struct Rows {
+    std::size_t at = 0, count = 0, width = 0;
+
+    std::size_t size() const { return count * width; }
+    std::size_t end() const { return at + size(); }
+    Stretch row(std::size_t row) const { return {at + row * width, width}; }
+  };
+
+  Rows rows_, labels_;
+  Stretch middle_, tail_;  // between them and after them
 };
 
 }  // namespace evener

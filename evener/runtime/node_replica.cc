@@ -60,7 +60,7 @@ void NodeReplica::difference(std::span<float> push) {
   if (compression_.active()) compress_push(blocks, push);
 }
 
-/// The push with what is owed from earlier ones becomes what is sent.
+/// Adds what was not sent before to the push, and compresses the sum.
 void NodeReplica::compress_push(const Blocks& blocks, std::span<float> push) {
   std::vector<float> values, rest;
   for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
@@ -76,7 +76,7 @@ void NodeReplica::compress_push(const Blocks& blocks, std::span<float> push) {
   });
 }
 
-/// The last push was let in.
+/// The last push was applied.
 void NodeReplica::commit_residual() {
   const Blocks blocks = blocks_of(network_, layout_, changed_.rows());
   for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {

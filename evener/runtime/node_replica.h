@@ -1,4 +1,4 @@
-// A node's half of a parameter server: it takes a pull, trains on it, and works out what changed.
+// A worker's half of a parameter server: it takes a pull, trains on it, and computes what changed.
 // The server's half is parameter_store.h.
 #pragma once
 
@@ -16,11 +16,11 @@
 
 namespace evener {
 
-/// What a node remembers beside the model: its optimizer's vectors, and with compression what it
-/// owes.
+/// What a worker keeps beside the model: its optimizer's vectors, and with compression what it has
+/// not sent yet.
 using WorkerState = std::vector<FloatBuffer>;
 
-/// What was kept of a worker's, and where nothing was, the other's.
+/// The state of a worker in a checkpoint; vectors that are missing there are copied from `other`.
 WorkerState memory_from(std::map<std::string, FloatBuffer>& kept, std::size_t worker,
                         const WorkerState& other);
 
@@ -30,19 +30,19 @@ class NodeReplica {
   NodeReplica(std::unique_ptr<Replica> replica, const Network& network, const Dataset& data,
               const Compression& compression);
 
-  /// The model as it was last pulled: what a pull brings is written there, then told by `take`.
+  /// The model as it was last pulled. A pull is written there, and then `take` is called.
   std::span<float> pulled() { return pulled_.span(); }
-  /// The device gets it, and the rows that these steps will change are worked out.
+  /// Loads the pull into the device, and lists the rows that these steps will change.
   void take(const Pull& pull, const Task& task);
   /// The loss summed over the rows.
   double train(const Task& task);
-  /// What changed, into a vector of the model's size, at the places of changed() and of the dense
-  /// part; what compression leaves of it.
+  /// Writes what changed, after compression, into a vector of the model's size, at the places of
+  /// changed() and of the dense part.
   void difference(std::span<float> push);
 
-  /// While no push of its waits; `applied`: what became of the last one.
+  /// Its state, while none of its pushes waits. `applied`: whether the last one was applied.
   WorkerState memory(bool applied);
-  /// None of it: it begins anew. Error where it is not a node's of this network and optimizer.
+  /// Restores a state; an empty one resets it. Error where it is of another network or optimizer.
   void remember(WorkerState memory);
 
   const std::vector<std::uint32_t>& changed() const { return changed_.rows(); }
@@ -59,10 +59,10 @@ class NodeReplica {
   Layout layout_;
   const Dataset& data_;
   Compression compression_;
-  RowSet changed_;      // by the task at hand, or by the push that waits
-  FloatBuffer pulled_;  // the model as it was pulled, where it was
-  // With compression: what was not sent yet, and what will not have been when the push at hand is
-  // let in; one that is thrown away leaves the old debt.
+  RowSet changed_;      // by the current task, or by the push that waits
+  FloatBuffer pulled_;  // the model as it was pulled, at the places that were
+  // With compression: what was not sent yet, and what will not have been sent if the current push
+  // is applied. A push that is rejected changes nothing.
   FloatBuffer owed_, owed_next_;
   RowSet owed_rows_;
 };

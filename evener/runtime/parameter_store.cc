@@ -53,7 +53,7 @@ Pull ParameterStore::since(const Node& node) const {
   for (std::uint32_t row = 0; row < row_versions_.size(); ++row) {
     if (row_versions_[row] > node.version) pull.rows.push_back(row);
   }
-  // Its own rows differ from the model even where the push was thrown away.
+  // Its own rows differ from the model even where the push was dropped.
   for (const std::uint32_t row : node.changed) {
     if (row_versions_[row] <= node.version) pull.rows.push_back(row);
   }
@@ -132,7 +132,7 @@ void ParameterStore::set_momentum(FloatBuffer momentum) {
   }
 }
 
-/// `changed` stays: those rows are pulled anew.
+/// `changed` stays: those rows are pulled again.
 void ParameterStore::clear(Node& node) {
   for_blocks(blocks(node.changed), shard_.size(),
              [&](std::size_t at, std::size_t n) { std::fill_n(node.push.data() + at, n, 0.0F); });

@@ -1,9 +1,9 @@
 // The server's half of a parameter server: the model, its versions, and pushes that wait for the
-// policy's word. The nodes' half is node_replica.h; between them is a call, or a network.
+// policy's decision. The workers' half is node_replica.h; between them is a call, or a network.
 //
-// Of a sparse input layer only rows that changed since a node's last pull travel to it, and only
-// rows that it changed travel back. Nodes pull and push beside the scheduler's updates: a lock
-// makes each pull see whole updates.
+// Of a sparse input layer only rows that changed since a worker's last pull travel to it, and only
+// rows that it changed travel back. Workers pull and push while the scheduler updates the model: a
+// lock makes each pull see whole updates.
 #pragma once
 
 #include <cstdint>
@@ -19,40 +19,41 @@
 
 namespace evener {
 
-/// What a node gets.
+/// What a worker gets.
 struct Pull {
   bool whole = false;               // everything; otherwise these rows and the dense part
-  bool applied = false;             // what became of its last push, where there was one
+  bool applied = false;             // whether its last push, if there was one, was applied
   std::vector<std::uint32_t> rows;  // of a sparse input layer
 };
 
 class ParameterStore {
  public:
-  /// Of a shard of the model, as a vector of its own; what follows calls that the model.
+  /// Holds a shard of the model as a vector of its own, which is called the model below.
   ParameterStore(const Shard& shard, std::size_t nodes, int threads);
 
-  /// Calls copy(pull, model) while nobody changes the model.
+  /// Calls copy(pull, model) while the model does not change.
   void pull(int node, const std::function<void(const Pull&, std::span<const float>)>& copy);
 
-  /// A vector that is zero; what a node has changed is written there, at the places of its rows and
-  /// of the dense part, and then told by `push`.
+  /// A vector of zeros. What a worker has changed is written there, at the places of its rows and
+  /// of the dense part, and then `push` is called.
   std::span<float> pushed_to(int node) { return at(node).push.span(); }
   void push(int node, std::vector<std::uint32_t> rows);
 
-  /// The pushes of these nodes come into the model; policy/decisions.h has the formula.
+  /// Adds the pushes of these workers to the model; policy/decisions.h has the formula.
   void apply_pushes(const ApplyPushes& decision);
-  /// The push is thrown away.
+  /// Drops the push.
   void reject(int node);
-  /// It is gone: a push that waits is thrown away.
+  /// The worker is lost: a push that waits is dropped.
   void forget(int node);
-  // The next pull is a whole one: of a node whose copy was overwritten, of all after the model was.
+  // The next pull is a whole one: for a worker whose copy was overwritten, for all after the model
+  // was.
   void renew(int node) { at(node).fresh = false; }
   void renew_all();
 
-  /// What became of the node's last push, before its next pull.
+  /// Whether the worker's last push was applied, before its next pull.
   bool applied(int node) { return at(node).applied; }
 
-  /// Of the model's moves; empty where there is none.
+  /// Of the model's updates; empty where there is none.
   const FloatBuffer& momentum() const { return momentum_; }
   void set_momentum(FloatBuffer momentum);
 
@@ -69,9 +70,9 @@ class ParameterStore {
  private:
   struct Node {
     std::uint64_t version = 0;           // of the model that it pulled last
-    bool fresh = false;                  // it holds that model, but for what it changed itself
-    bool waiting = false;                // its push is neither let in nor thrown away yet
-    bool applied = false;                // what became of the push before its next pull
+    bool fresh = false;                  // it has that model, except for what it changed itself
+    bool waiting = false;                // its push is neither applied nor dropped yet
+    bool applied = false;                // whether its last push was applied, until its next pull
     std::vector<std::uint32_t> changed;  // by its last push
     FloatBuffer push;                    // zero outside the rows of a push that waits
   };

@@ -1,9 +1,13 @@
-// A cluster in one process: a real coordinator, real connections, workers on threads.
+// A cluster in one process: a coordinator, its workers and shard servers on threads, over any
+// transport.
 #pragma once
 
 #include <atomic>
 #include <thread>
 
+#include "tests/cluster/test_network.h"
+#include "tests/cluster/transport/inbox.h"
+#include "tests/device/random_data.h"
 #include "tests/runtime/fakes.h"
 #include <fmt/format.h>
 
@@ -86,16 +90,17 @@ inline ClusterResult train_without_network(const Dataset& data, const ClusterSet
 /// A worker on a thread of its own.
 class TestWorker {
  public:
-  TestWorker(const Dataset& data, const ClusterSetting& setting, const std::string& address,
+  TestWorker(const Dataset& data, const ClusterSetting& setting, const TestAddress& coordinator,
              int rank, WorkerOptions options = {}) {
-    options.coordinator = address;
+    options.coordinator = coordinator.address;
+    options.transport = coordinator.network.transport();
     options.rank = rank;
     if (options.name.empty()) options.name = fmt::format("worker {}", rank);
     options.interrupted = [this] { return stop_ ? 2 : 0; };
     thread_ = std::thread([this, &data, setting, options] {
       try {
         code_ =
-            run_worker(options, [&](const Job&, int place) { return work(data, setting, place); });
+            run_worker(options, [&](const Job&, int slot) { return work(data, setting, slot); });
       } catch (const std::exception& problem) {
         error_ = problem.what();
       }
@@ -113,18 +118,18 @@ class TestWorker {
   /// The exit code of its process, after wait().
   int code() const { return code_; }
 
-  /// What the data of these tests is to coordinator and workers.
+  /// The fingerprint of the data of these tests.
   static DataFingerprint print(const Dataset& data) { return {data.rows(), 1, 2, 3}; }
 
  private:
-  static NodeWork work(const Dataset& data, const ClusterSetting& setting, int place) {
+  static NodeWork work(const Dataset& data, const ClusterSetting& setting, int slot) {
     const EngineSetup setup = engine_setup_of(data, setting);
     NodeWork work;
     work.network = setup.network;
     work.compression = setup.strategy.compression();
     work.data = print(data);
     const std::shared_ptr<Device> device = make_device("cpu:1");
-    const Training training = training_of_worker(setup.training, static_cast<std::size_t>(place));
+    const Training training = training_of_worker(setup.training, static_cast<std::size_t>(slot));
     work.owner = device;
     work.replica = std::make_unique<NodeReplica>(device->make_replica(setup.network, training),
                                                  setup.network, data, work.compression);
@@ -140,8 +145,10 @@ class TestWorker {
 /// A server on a thread of its own.
 class TestServer {
  public:
-  explicit TestServer(const std::string& address, ShardServerOptions options = {}) {
-    options.coordinator = address;
+  explicit TestServer(const TestAddress& coordinator, ShardServerOptions options = {}) {
+    options.coordinator = coordinator.address;
+    options.transport = coordinator.network.transport();
+    options.listen = coordinator.network.any_address();
     options.interrupted = [this] { return stop_ ? 2 : 0; };
     thread_ = std::thread([this, options] {
       try {
@@ -165,18 +172,42 @@ class TestServer {
   std::thread thread_;
 };
 
-inline std::unique_ptr<ClusterCoordinator> coordinator(const Dataset& data,
-                                                       CoordinatorOptions options) {
-  auto nodes = make_coordinator(options);
-  nodes->offer({{}, TestWorker::print(data), 16});
-  return nodes;
-}
-inline EngineSetup cluster_setup(const Dataset& data, const ClusterSetting& setting,
-                                 std::shared_ptr<ClusterCoordinator> nodes) {
-  EngineSetup setup = engine_setup_of(data, setting);
-  setup.devices.push_back(make_device("cpu:1"));
-  setup.remote_workers = std::move(nodes);
-  return setup;
-}
+/// Tests of a cluster over each transport.
+class ClusterTest : public testing::TestWithParam<TransportKind> {
+ protected:
+  explicit ClusterTest(std::size_t rows = 500) : data_(make_data(rows)) {}
+  static Dataset make_data(std::size_t rows) {
+    Random random(3);
+    return random_data(random, rows, 40, 12);
+  }
+  CoordinatorOptions options_for(int least, int most) const {
+    CoordinatorOptions options;
+    options.listen = network_.any_address();
+    options.transport = network_.transport();
+    options.least = least;
+    options.most = most;
+    options.patience = kSoon;
+    return options;
+  }
+  /// A coordinator that workers can join.
+  std::shared_ptr<ClusterCoordinator> coordinator(const CoordinatorOptions& options) const {
+    std::shared_ptr<ClusterCoordinator> nodes = make_coordinator(options);
+    nodes->offer({{}, TestWorker::print(data_), 16});
+    return nodes;
+  }
+  TestAddress address_of(const ClusterCoordinator& coordinator) const {
+    return {network_, coordinator.address()};
+  }
+  EngineSetup cluster_setup(const ClusterSetting& setting,
+                            std::shared_ptr<ClusterCoordinator> nodes) const {
+    EngineSetup setup = engine_setup_of(data_, setting);
+    setup.devices.push_back(make_device("cpu:1"));
+    setup.remote_workers = std::move(nodes);
+    return setup;
+  }
+
+  TestNetwork network_{GetParam()};
+  Dataset data_;
+};
 
 }  // namespace evener

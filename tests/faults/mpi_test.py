@@ -126,7 +126,7 @@ class Ranks(unittest.TestCase):
         os.kill(self.process_of(2, strategy), signal.SIGKILL)
         process.finish(40)
         # One that died while it wrote to memory that it shared with others takes those with it, as far as MPI goes.
-        self.assertRegex(process.said(), r"error: rank [12] is lost: no sign of life for 1\d s; go on with: mpirun -n 3")
+        self.assertRegex(process.said(), r"error: rank [12] is lost: no heartbeat for 1\d s; go on with: mpirun -n 3")
         self.assertTrue(list((self.path / strategy).glob("checkpoints/step-*")))
 
     def test_that_it_is_told_to_end_is_said_once(self):

@@ -90,8 +90,8 @@ class CutOff(unittest.TestCase):
     def test_a_long_cut_evicts_and_the_worker_comes_back(self):
         with Network() as network, self.start(network, LONG) as cluster:
             with network.cut():
-                cluster.coordinator.wait_for("node 1: no sign of life")
-                cluster.workers[1].wait_for("no sign of life for 6 s; trying again")
+                cluster.coordinator.wait_for("node 1: no heartbeat")
+                cluster.workers[1].wait_for("no heartbeat for 6 s; trying again")
             cluster.coordinator.wait_for("node 1 has joined")
             cluster.interrupt()
             self.assertEqual(cluster.workers[1].finish(), 0)
@@ -120,8 +120,8 @@ class Partitioned(WiredCircle):
             with self.network.cut():
                 time.sleep(30)  # three times as long as it takes to give somebody up
             for other in (0, 1):
-                peers[other].wait_for("peer 2: no sign of life")
-                peers[2].wait_for(f"peer {other}: no sign of life")
+                peers[other].wait_for("peer 2: no heartbeat")
+                peers[2].wait_for(f"peer {other}: no heartbeat")
                 peers[other].wait_for("peer 2 is back")
                 peers[2].wait_for(f"peer {other} is back")
         for result in self.check_same_end(runs, 3):
@@ -151,7 +151,7 @@ class OnTheWire(WiredCircle):
 
     def test_what_peers_say_they_sent_is_what_went_over_the_wire(self):
         places = ["coordinator", "worker"]
-        peers = self.start_on(places, 3, hidden=1024, batch=500)  # models of 1.6 MB: signs of life do not matter
+        peers = self.start_on(places, 3, hidden=1024, batch=500)  # models of 1.6 MB: heartbeats do not matter
         results = self.check_same_end(peers, 2)
         for rank, (host, result) in enumerate(zip(places, results)):
             said = result["devices"][rank]["bytes"]

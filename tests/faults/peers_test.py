@@ -37,8 +37,8 @@ class Lost(PeerGroup):
             peer.send(signal.SIGSTOP)
         with braked(others):
             for peer in others:
-                peer.wait_for("peer 2: no sign of life")
-                peer.wait_for("peer 3: no sign of life")
+                peer.wait_for("peer 2: no heartbeat")
+                peer.wait_for("peer 3: no heartbeat")
             back.send(signal.SIGCONT)
             for peer in others:
                 peer.wait_for("peer 2 is back")
@@ -78,8 +78,8 @@ class ComeAndGo(PeerGroup):
         self.assertEqual(interrupted.finish(), 130, interrupted.said())
         self.assertTrue((self.path / "run1/last.safetensors").exists())
         for peer, result in zip(peers.values(), self.check_same_end(peers, 2)):
-            self.assertIn("peer 1 has left: it was told to go", peer.said())
-            self.assertNotIn("no sign of life", peer.said())
+            self.assertIn("peer 1 has left: it was stopped by a signal", peer.said())
+            self.assertNotIn("no heartbeat", peer.said())
             self.check_lost(result, [1])
 
     def join(self, rank, name, *options):
@@ -99,7 +99,7 @@ class ComeAndGo(PeerGroup):
         with braked(list(peers.values())):
             refused = self.join(1, "refused")
             self.assertEqual(refused.finish(), 1, refused.said())
-            self.assertRegex(refused.said(), "the place of peer 1 is taken: give another --rank")
+            self.assertRegex(refused.said(), "the slot of peer 1 is taken: give another --rank")
             killed = peers.pop("run2")
             killed.send(signal.SIGKILL)
             killed.finish()

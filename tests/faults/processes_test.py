@@ -116,7 +116,7 @@ class Stopped(unittest.TestCase):
                 cluster.workers[1].send(signal.SIGCONT)
                 cluster.coordinator.wait_for("node 1 has joined")
                 result = cluster.interrupt()
-                self.assertTrue(any("no sign of life" in note for note in result["notes"]), result["notes"])
+                self.assertTrue(any("no heartbeat" in note for note in result["notes"]), result["notes"])
                 self.assertIn("node 1 has joined", result["notes"])
                 self.assertEqual(cluster.workers[1].finish(), 0)
 
@@ -139,7 +139,7 @@ class Interrupted(unittest.TestCase):
             cluster.workers[1].send(signal.SIGINT)
             self.assertEqual(cluster.workers[1].finish(), 130)
             result = cluster.result()
-            self.assertTrue(any("it was told to go" in note for note in result["notes"]), result["notes"])
+            self.assertTrue(any("it was stopped by a signal" in note for note in result["notes"]), result["notes"])
 
     def test_the_coordinator_leaves_a_checkpoint_and_ends_its_workers(self):
         with Cluster("dasp", workers="2", epochs=LONG) as cluster:

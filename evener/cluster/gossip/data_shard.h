@@ -11,7 +11,7 @@
 
 namespace evener {
 
-/// Of an epoch, for one of so many peers.
+/// Rows of an epoch that one of so many peers trains on.
 inline std::size_t share_of(std::size_t rows, std::size_t rank, std::size_t peers) {
   return (rows + peers - 1 - rank) / peers;
 }
@@ -20,10 +20,10 @@ inline std::uint64_t steps_of_pass(std::size_t rows, std::size_t batch) {
   return std::max<std::uint64_t>(1, (rows + batch - 1) / batch);
 }
 
-/// Each n-th row of an epoch's order, beginning with the peer's rank, and then the next epoch's.
+/// Every n-th row of an epoch's order, starting at the peer's rank; then of the next epoch's.
 class DataShard {
  public:
-  /// `work` outlives it; `steps`: so many are done.
+  /// `work` outlives it. `steps`: that are done already.
   DataShard(const GossipWork& work, std::size_t rank, std::size_t peers, std::uint64_t steps)
       : work_(work), rank_(rank), peers_(peers) {
     const std::uint64_t a_pass = steps_of_pass(share_of(work.rows.size(), rank, peers), work.batch);
@@ -32,7 +32,7 @@ class DataShard {
     shuffle();
     next_ = static_cast<std::size_t>(steps % a_pass) * work.batch;
   }
-  /// Of the next step.
+  /// The rows of the next step.
   std::span<const std::uint32_t> next() {
     if (next_ >= order_.size()) shuffle();
     const std::size_t size = std::min(work_.batch, order_.size() - next_);

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "evener/cluster/gossip/data_shard.h"
-#include "evener/cluster/gossip/peer_group.h"
+#include "evener/cluster/gossip/peer_exchange.h"
 
 namespace evener {
 
@@ -22,7 +22,8 @@ constexpr Seconds kUnexplained = 2;  // of waiting at the start
 constexpr std::uint64_t kMissedSteps = 10;
 constexpr Seconds kMoment = 1;
 
-/// The mean of the last models that are there, by their weights, into a vector of zeros; how many.
+/// Adds the weighted mean of the final models that have arrived to a vector of zeros. Returns how
+/// many there are.
 int mean_of_finals(const std::vector<PeerState>& others, std::span<float> mean) {
   double sum = 0;
   const auto usable = [](const PeerState& other) {
@@ -39,20 +40,22 @@ int mean_of_finals(const std::vector<PeerState>& others, std::span<float> mean) 
   return models;
 }
 
-class GossipPeerImpl : public GossipPeer {
+class GossipPeerImpl final : public GossipPeer {
  public:
   GossipPeerImpl(const GossipPeerOptions& options, const GossipWork& work, PeerReplica& replica)
-      : options_(options),
+      : options_(with_transport(options)),
         work_(work),
         replica_(replica),
-        node_(options.self, options.rule, work.seed),
-        map_(work.network),
+        layout_(work.network),
+        exchange_(options_, work.seed, replica, layout_, result_, group_),
         own_steps_(work.steps.empty() ? 0 : work.steps.at(static_cast<std::size_t>(options.self))),
         rows_(work, static_cast<std::size_t>(options.self), options.addresses.size(), own_steps_),
-        group_(options, work, map_, result_.steps,
-               {[this](int peer) { node_.meet(peer); },
-                [this](int peer, bool for_good) { lose(peer, for_good); },
-                [this](PeerEvent& event, PeerState& other) { take_letter(event, other); }}) {
+        group_(options_, work, layout_, result_.steps,
+               {[this](int peer) { exchange_.peer_joined(peer); },
+                [this](int peer, bool for_good) { exchange_.peer_left(peer, for_good); },
+                [this](PeerEvent& event, PeerState& other) {
+                  exchange_.take_message(event, other);
+                }}) {
     result_.steps = work.steps;
     result_.steps.resize(options.addresses.size());
     std::vector<std::string> names;
@@ -64,20 +67,18 @@ class GossipPeerImpl : public GossipPeer {
   void join() override {
     replica_.start_from(work_.start);
     if (work_.memory) replica_.remember(*work_.memory);
-    gather();
+    await_peers();
     if (is_late()) fetch_model();
   }
 
   void train(const std::function<bool()>& after_step) override {
-    // Between two calls the caller was at work, in an evaluation or a checkpoint.
+    // Between two calls the caller evaluated the model or wrote a checkpoint.
     if (paused_at_ > 0) group_.was_busy(now() - paused_at_);
     bool goes_on = true;
     while (goes_on && !is_over()) {
       hear(0);
-      rest(true);
-      const auto offer = node_.remind();
-      // Not for one whose process has ended: it would be ten seconds until it is given up.
-      if (!node_.may_train() && offer && !at(offer->to).broken) {
+      exchange_.act(true);
+      if (exchange_.must_wait()) {
         hear(kHeartbeat);
       } else {
         goes_on = step(after_step);
@@ -86,61 +87,61 @@ class GossipPeerImpl : public GossipPeer {
     paused_at_ = now();
   }
 
-  void leave(const std::string& why) override {
-    closing_ = true;
-    group_.leave(why);
-    linger();
-  }
-
-  GossipResult& result() override { return result_; }
-
-  /// Its own exchange is completed, then all peers send each other their last models, and all
-  /// have the same mean.
+  /// Ends its own exchange. Then all peers send each other their final models, and all have the
+  /// same mean.
   void finish() override {
-    while (node_.waits() && signal() == 0) {
+    while (exchange_.waits() && signal() == 0) {
       hear(kHeartbeat / 5);
-      rest(false);
+      exchange_.act(false);
     }
-    rest(false);
-    closing_ = true;
+    exchange_.act(false);
+    exchange_.close();
     const ModelUpdate mine = replica_.whole();
-    result_.model = FloatBuffer(map_.size());
-    // Somebody's last model is missing here; somebody has not got all of them.
+    result_.model = FloatBuffer(layout_.size());
+    // A final model is missing here; a peer does not have all of them.
     const auto missing = [](const PeerState& other) { return other.greeted && !other.final_model; };
     const auto lacking = [](const PeerState& other) {
       return other.greeted && !other.peer_heartbeat.has_all();
     };
-    const auto anybody = [&](auto is) {
+    const auto any_peer = [&](auto is) {
       return std::any_of(group_.others().begin(), group_.others().end(), is);
     };
     for (result_.signal = signal(); result_.signal == 0; result_.signal = signal()) {
-      tell_final(mine);
+      send_final(mine);
       hear(kHeartbeat / 5);
-      if (anybody(missing)) continue;
+      if (any_peer(missing)) continue;
       group_.has_all();
-      if (!anybody(lacking)) break;
+      if (!any_peer(lacking)) break;
     }
     const bool leaves = result_.signal != 0;
     for (int i = 0; i < group_.count(); ++i) {
-      // Where all are told to go nobody is lost.
+      // Where all peers are stopped none is lost.
       const bool there = at(i).greeted || at(i).final_model || (leaves && at(i).left);
       result_.lost.push_back(i != options_.self && !there);
     }
     if (leaves) {
-      group_.leave("it was told to go");
-      for (auto& other : group_.others()) other.final_model.reset();  // its own alone
+      group_.leave("it was stopped by a signal");
+      for (auto& other : group_.others()) other.final_model.reset();  // the result is its own model
     }
     at(options_.self).final_model = mine;
     result_.models = mean_of_finals(group_.others(), result_.model.span());
     linger();
   }
 
+  void leave(const std::string& why) override {
+    exchange_.close();
+    group_.leave(why);
+    linger();
+  }
+
+  GossipResult& result() override { return result_; }
+
  private:
   PeerState& at(int peer) { return group_.at(peer); }
   Seconds now() const { return group_.now(); }
   void hear(Seconds wait) { group_.hear(wait); }
   int signal() const { return options_.interrupted ? options_.interrupted() : 0; }
-  /// Whether one that is there has trained more than so much since it was started.
+  /// Whether a connected peer has trained more than this since it was started.
   bool has_begun(std::uint64_t steps, Seconds seconds) {
     return std::any_of(group_.others().begin(), group_.others().end(), [&](const PeerState& other) {
       const wire::PeerHeartbeat& peer_heartbeat = other.peer_heartbeat;
@@ -155,9 +156,9 @@ class GossipPeerImpl : public GossipPeer {
     return result_.signal != 0 || epochs_done() >= work_.epochs;
   }
 
-  /// Until all are there and see each other, or for as long as patience lasts. Who has begun is not
-  /// kept waiting.
-  void gather() {
+  /// Until all peers are connected to each other, or for as long as patience lasts. Where a peer
+  /// has begun to train this one does not wait.
+  void await_peers() {
     bool told = std::isinf(options_.patience);
     while (!group_.complete() && !has_begun(0, 0) && signal() == 0) {
       hear(kHeartbeat);
@@ -180,12 +181,12 @@ class GossipPeerImpl : public GossipPeer {
     }
   }
 
-  /// The run has begun without it: it goes on from another's model.
+  /// The run has begun without this peer: it starts from the model of another.
   void fetch_model() {
     for (int turn = 1; turn < group_.count(); ++turn) {
       const int peer = (options_.self + turn) % group_.count();
       for (bool asks = true; at(peer).greeted && !at(peer).asked && signal() == 0;) {
-        if (at(peer).channel && std::exchange(asks, false)) send(peer, Wire::ASK, 0, {});
+        if (at(peer).channel && std::exchange(asks, false)) exchange_.send(peer, Wire::ASK, 0, {});
         hear(kHeartbeat / 5);
         if (std::exchange(at(peer).cut, false)) asks = true;
       }
@@ -215,182 +216,38 @@ class GossipPeerImpl : public GossipPeer {
     const Seconds end = now();
     result_.training += end - begin;
     result_.timeline.add_task(task, {begin, end - begin, 0, end, 0}, 0);
-    node_.step(replica_.change());
+    exchange_.trained(replica_.change());
     const bool goes_on = after_step();
     group_.was_busy(now() - begin);
     return goes_on;
   }
 
-  void rest(bool offers) {
-    for (const NodeAction& action : node_.rest(now(), offers)) {
-      std::visit(
-          Cases{[&](const NodeOffers& a) {
-                  if (!a.again) offered_[a.to] = replica_.offer();
-                  send(a.to, Wire::OFFER, a.sequence, offered_[a.to]);
-                  at(a.to).cut = !at(a.to).channel;
-                },
-                [&](const NodeAnswers& a) {
-                  PeerState& other = at(a.to);
-                  if (!a.again) {
-                    exchange([&] { other.answered = replica_.answer(other.offer); });
-                    other.answered_sequence = a.sequence;
-                  }
-                  other.offer = {};
-                  send(a.to, Wire::REPLY, a.sequence, other.answered);
-                },
-                [&](const NodeDeclines& a) { send(a.to, Wire::DECLINE, a.sequence, {}); },
-                [&](const NodeCompletes& a) {
-                  exchange([&] { replica_.complete_exchange(offered_[a.from], at(a.from).reply); });
-                  offered_.erase(a.from);
-                  at(a.from).reply = {};
-                }},
-          action);
-    }
-    // Messages are lost only with a connection.
-    const auto again = node_.remind();
-    if (again && at(again->to).channel && std::exchange(at(again->to).cut, false)) {
-      send(again->to, Wire::OFFER, again->sequence, offered_[again->to]);
-    }
-  }
-
-  void lose(int peer, bool for_good) {
-    if (!for_good) return node_.part(peer);
-    node_.forget(peer);
-    take_back(peer);
-  }
-  /// What was offered and will not be taken. Of push-sum it was given away: it is this one's again.
-  void take_back(int peer) {
-    const auto offered = offered_.find(peer);
-    if (offered == offered_.end()) return;
-    if (options_.rule.push_sum && !closing_) replica_.answer(offered->second);
-    offered_.erase(offered);
-  }
-
-  template <class F>
-  void exchange(F work) {
-    const Seconds begin = now();
-    work();
-    result_.timeline.add_merge(begin, now());
-    result_.timeline.add_completed_exchange(options_.self);
-    ++result_.exchanges;
-    if (const auto apart = replica_.apart()) {
-      ++result_.met;
-      result_.apart += *apart * *apart;
-    }
-  }
-
-  void send(int peer, Wire::Kind kind, std::uint64_t sequence, const ModelUpdate& update) {
-    const auto& channel = at(peer).channel;
-    if (!channel) return;  // lost: a reminder will follow
-    wire::Head head;
-    wire::GossipMessage& message = *head.mutable_gossip_message();
-    message.set_kind(kind);
-    message.set_sequence(sequence);
-    message.set_weight(update.weight);
-    for (const std::uint64_t steps : result_.steps) message.add_steps(steps);
-    set_header(update, *message.mutable_update());
-    auto bytes = std::make_shared<std::vector<std::byte>>();
-    write_update(update, *bytes);
-    channel->send(message_of(head));
-    for (auto& chunk : chunks_of(bytes, sequence)) channel->send(std::move(chunk));
-    result_.sent += bytes->size();
-    if (!bytes->empty()) result_.whole += map_.size() * sizeof(float);
-    result_.timeline.add_message(options_.self, bytes->size());
-  }
-
-  void take_letter(PeerEvent& event, PeerState& other) {
-    const std::uint64_t sequence = event.message.sequence();
-    result_.received += event.update.bytes();
-    result_.timeline.add_message(options_.self, event.update.bytes());
-    if (event.why.empty()) event.why = why_useless(event, map_, options_.rule.push_sum);
-    if (!event.why.empty()) {
-      ++result_.refused;
-      if (event.message.kind() == Wire::OFFER) send(event.from, Wire::DECLINE, sequence, {});
-      event.update = {};  // nobody waits for another
-      if (event.message.kind() == Wire::OFFER) return;
-      if (event.message.kind() == Wire::REPLY) event.message.set_kind(Wire::DECLINE);
-    }
-    const auto tell = [&](GossipMessage::Kind kind) {
-      node_.receive({kind, event.from, options_.self, sequence});
-    };
-    switch (event.message.kind()) {
-      case Wire::OFFER:
-        if (closing_ && sequence == other.answered_sequence) {
-          return send(event.from, Wire::REPLY, sequence, other.answered);
-        }
-        if (closing_) return send(event.from, Wire::DECLINE, sequence, {});
-        if (sequence < other.offer_sequence) return;  // of long ago
-        other.offer = std::move(event.update);
-        other.offer_sequence = sequence;
-        return tell(GossipMessage::Kind::offer);
-      case Wire::REPLY:
-        if (!node_.awaits(event.from, sequence)) return;
-        if (!options_.rule.push_sum &&
-            event.update.values.size() != offered_[event.from].values.size()) {
-          return;
-        }
-        other.reply = std::move(event.update);
-        return tell(GossipMessage::Kind::reply);
-      case Wire::DECLINE:
-        ++result_.declined;
-        result_.timeline.add_reject(options_.self);
-        if (node_.awaits(event.from, sequence)) take_back(event.from);
-        return tell(GossipMessage::Kind::decline);
-      case Wire::ASK:
-        return send(event.from, Wire::MODEL, sequence, replica_.whole());
-      case Wire::MODEL:
-        other.asked = std::move(event.update);
-        return;
-      case Wire::FINAL:
-        other.final_model = std::move(event.update);
-        return;
-      default:
-        return;
-    }
-  }
-
-  /// What was sent last arrives before the connections go.
+  /// The last messages arrive before the connections are closed.
   void linger() {
     const bool alone = group_.greeted() == 0;
     for (const Seconds since = now(); !alone && now() - since < kLinger;) hear(kHeartbeat / 5);
   }
   /// Once over each connection.
-  void tell_final(const ModelUpdate& mine) {
+  void send_final(const ModelUpdate& mine) {
     for (int i = 0; i < group_.count(); ++i) {
-      if (at(i).channel && !std::exchange(at(i).told, true)) send(i, Wire::FINAL, 0, mine);
+      if (at(i).channel && !std::exchange(at(i).told, true))
+        exchange_.send(i, Wire::FINAL, 0, mine);
     }
   }
 
-  const GossipPeerOptions& options_;
+  GossipPeerOptions options_;
   const GossipWork& work_;
   PeerReplica& replica_;
-  GossipNode node_;
-  ModelUpdateLayout map_;
+  ModelUpdateLayout layout_;
   GossipResult result_;
-  std::map<int, ModelUpdate> offered_;  // by peer: until it answers, or is gone for good
-  bool closing_ = false;
+  PeerExchange exchange_;
   Seconds paused_at_ = 0;  // when `train` returned last; 0: never
   std::uint64_t own_steps_;
   DataShard rows_;
-  PeerGroup group_;  // last: its conversations use all of the above
+  PeerGroup group_;  // last: its connections use all of the above
 };
 
 }  // namespace
-
-std::uint64_t rows_trained(const GossipWork& work, std::size_t rank, std::size_t peers,
-                           std::uint64_t steps) {
-  const std::size_t share = share_of(work.rows.size(), rank, peers);
-  const std::uint64_t a_pass = steps_of_pass(share, work.batch);
-  return steps / a_pass * share + std::min<std::uint64_t>(share, steps % a_pass * work.batch);
-}
-
-double epochs_done(const GossipWork& work, const std::vector<std::uint64_t>& steps) {
-  std::uint64_t rows = 0;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    rows += rows_trained(work, i, steps.size(), steps[i]);
-  }
-  return static_cast<double>(rows) / static_cast<double>(work.rows.size());
-}
 
 std::unique_ptr<GossipPeer> make_gossip_peer(const GossipPeerOptions& options,
                                              const GossipWork& work, PeerReplica& replica) {

@@ -1,6 +1,6 @@
-// A node of a cluster without a server: trains on its own share of the data and gossips with the
-// others directly, until all together have done the run's steps. Whoever dies is missed by nobody;
-// whoever comes later fetches a model first.
+// A gossip peer: trains on its own share of the data and exchanges models with other peers
+// directly, without a coordinator, until all peers together have done the steps of the run. When a
+// peer dies the others go on; a peer that joins late fetches a model first.
 #pragma once
 
 #include <cstdint>
@@ -22,48 +22,48 @@
 namespace evener {
 
 struct GossipResult {
-  FloatBuffer model;                 // the mean of all that were there at the end
-  std::vector<std::uint64_t> steps;  // by each peer, as far as is known here
+  FloatBuffer model;  // the mean of the final models of all peers that were connected at the end
+  std::vector<std::uint64_t> steps;  // by peer, as far as this one knows
   std::uint64_t exchanges = 0, declined = 0, refused = 0;
   std::uint64_t sent = 0, received = 0;  // bytes of models
-  std::uint64_t whole = 0;               // that would have been sent of whole models
-  // Exchanges in which both models were seen here, and the sum of the squares of how far apart they
-  // were (runtime/replica_distance.h).
+  std::uint64_t whole = 0;               // bytes that whole models would have taken
+  // Exchanges in which this peer saw both models, and the sum of their squared distances
+  // (runtime/replica_distance.h).
   std::uint64_t met = 0;
   double apart = 0;
   double loss = 0;         // mean over the last steps here
-  Seconds training = 0;    // time that steps took here
+  Seconds training = 0;    // time of this peer's steps
   int models = 1;          // in the mean
-  std::vector<bool> lost;  // by peer: it was not there at the end
+  std::vector<bool> lost;  // by peer: it was not connected at the end
   Timeline timeline{{}};   // of this peer's steps and exchanges
   int signal = 0;
 };
 
 struct GossipPeerOptions {
   int self = 0;
-  std::vector<std::string> addresses;  // of all peers, by rank
-  std::string listen;                  // empty: its own address
-  std::shared_ptr<Transport> transport = make_grpc_transport();
+  std::vector<std::string> addresses;    // of all peers, by rank
+  std::string listen;                    // empty: its own address
+  std::shared_ptr<Transport> transport;  // null: gRPC without TLS
   std::string token;
   GossipRule rule;
   Seconds patience = 60;  // to wait for the others at the start
-  Seconds silence = 10;   // after which a peer is taken for dead
+  Seconds silence = 10;   // after which a peer is given up
   /// Asked after each step; not 0: a signal has come.
   std::function<int()> interrupted;
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
-/// What is trained; all of it is the same for all peers.
+/// What is trained: the same for all peers.
 struct GossipWork {
   Network network;
   DataFingerprint data;
-  std::map<std::string, std::string> options;  // what must be the same, by name
-  // Beside them, for one who joins and is told what is trained: where the data is, how it is read.
+  std::map<std::string, std::string> options;  // that must be the same, by name
+  // In addition, for a process that joins: where the data is and how it is read.
   std::map<std::string, std::string> data_options;
   std::vector<std::uint32_t> rows;  // of the data; every peer trains on each n-th of an epoch
   std::size_t batch = 32;           // rows of a step
   double epochs = 1;                // of all rows, by all peers together
-  // Of a run that is resumed: steps by each peer before, and what this one remembers; may be empty.
+  // Of a run that is resumed: steps done by each peer, and the state of this one; may be empty.
   std::vector<std::uint64_t> steps;
   std::shared_ptr<const PeerReplicaState> memory;
   Schedule schedule;
@@ -71,7 +71,7 @@ struct GossipWork {
   std::vector<float> start;  // parameters
 };
 
-/// Rows that so many steps of a peer are, and epochs of all rows that the steps of all make.
+/// How many rows so many steps of a peer are, and how many epochs the steps of all peers are.
 std::uint64_t rows_trained(const GossipWork& work, std::size_t rank, std::size_t peers,
                            std::uint64_t steps);
 double epochs_done(const GossipWork& work, const std::vector<std::uint64_t>& steps);

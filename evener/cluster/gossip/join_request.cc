@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "evener/cluster/gossip/peer_event.h"
+#include "evener/cluster/gossip/peer_checks.h"
 #include "evener/cluster/membership/reconnect.h"
 #include "evener/cluster/transport/inbox.h"
 #include "evener/cluster/wire/wire.h"
@@ -14,15 +14,15 @@ namespace evener {
 
 namespace {
 
-// By then it is known of each whether it is there, also of one that has just died.
+// By then the peers have noticed a peer that has just died.
 constexpr Seconds kSoon = 2;
 
 struct Asked {
-  std::shared_ptr<Channel> channel;  // null: to be asked, or once more
+  std::shared_ptr<Channel> channel;  // null: to be asked
   Seconds retry_at = 0;
 };
 
-Message enquiry_of(const GossipPeerOptions& options) {
+Message request_of(const GossipPeerOptions& options) {
   wire::Head head;
   wire::JoinRequest& join_request = *head.mutable_join_request();
   join_request.set_protocol(kProtocol);
@@ -35,11 +35,12 @@ Message enquiry_of(const GossipPeerOptions& options) {
 
 }  // namespace
 
-Job ask_peers(const GossipPeerOptions& options) {
+Job ask_peers(const GossipPeerOptions& given) {
+  const GossipPeerOptions options = with_transport(given);
   ChannelEvents queue;
-  std::vector<Asked> asked(
-      options.addresses.size());  // its own place too: who answers there has it
-  std::string why = "nobody has answered yet";
+  // Its own address, too: a process that answers there has the slot.
+  std::vector<Asked> asked(options.addresses.size());
+  std::string why = "no peer has answered yet";
   bool told = false;
   for (const Stopwatch clock; clock.elapsed() < options.patience;) {
     for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -47,7 +48,7 @@ Job ask_peers(const GossipPeerOptions& options) {
       asked[i].retry_at = clock.elapsed() + kPause;
       asked[i].channel = options.transport->connect(
           options.addresses[i], std::make_shared<Inbox>(queue, static_cast<int>(i)));
-      asked[i].channel->send(enquiry_of(options));
+      asked[i].channel->send(request_of(options));
     }
     const auto event = queue.get_within(kLook);
     if (!event) continue;
@@ -56,7 +57,7 @@ Job ask_peers(const GossipPeerOptions& options) {
       if (event->from == options.self) continue;
       why = fmt::format("peer {}: {}", event->from, with_hint(*end));
       if (clock.elapsed() > kSoon && !std::exchange(told, true)) {
-        options.say(why + "; asking all of --peers again and again");
+        options.say(why + "; asking all of --peers again");
       }
       continue;
     }

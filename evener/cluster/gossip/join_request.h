@@ -1,4 +1,4 @@
-// What gossiping peers train, for one who would join them and was not told.
+// A process that joins gossip peers asks them what they train.
 #pragma once
 
 #include "evener/cluster/gossip/gossip_peer.h"
@@ -6,9 +6,9 @@
 
 namespace evener {
 
-/// Asks all of them until one answers. Of the options transport, addresses, self, token, patience
-/// and say are used. Error where nobody answers for as long as patience lasts, or one will not have
-/// it: its place is taken, the list or the token is another.
+/// Asks all peers until one answers. Uses transport, addresses, self, token, patience and say of
+/// the options. Error where no peer answers for as long as patience lasts, or one refuses: the slot
+/// is taken, or the list or the token is another.
 Job ask_peers(const GossipPeerOptions& options);
 
 }  // namespace evener

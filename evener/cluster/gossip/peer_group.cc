@@ -6,10 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "evener/cluster/gossip/peer_checks.h"
+#include "evener/cluster/gossip/peer_connection.h"
+#include "evener/cluster/transport/inbox.h"
+
 namespace evener {
 
 PeerGroup::PeerGroup(const GossipPeerOptions& options, const GossipWork& work,
-                     const ModelUpdateLayout& map, std::vector<std::uint64_t>& steps,
+                     const ModelUpdateLayout& layout, std::vector<std::uint64_t>& steps,
                      Callbacks callbacks)
     : options_(options),
       work_(work),
@@ -19,9 +23,9 @@ PeerGroup::PeerGroup(const GossipPeerOptions& options, const GossipWork& work,
       incarnation_(std::random_device{}()) {
   const std::string& own = options.addresses.at(static_cast<std::size_t>(options.self));
   listener_ = options.transport->listen(options.listen.empty() ? own : options.listen,
-                                        [this, &map](std::shared_ptr<Channel> channel) {
+                                        [this, &layout](std::shared_ptr<Channel> channel) {
                                           return std::make_shared<PeerConnection>(
-                                              std::move(channel), events_, map,
+                                              std::move(channel), events_, layout,
                                               [this](const wire::PeerHello& peer_hello) {
                                                 return why_refused(peer_hello, options_, work_);
                                               });
@@ -56,15 +60,15 @@ void PeerGroup::hear(Seconds wait) {
     const Seconds most =
         (other.broken ? std::min(kBroken, options_.silence) : options_.silence) + allowance(other);
     if (now() - other.heard < most) continue;
-    // Who has told its last model may go.
+    // A peer that has sent its final model may leave.
     const Seconds silence = now() - other.heard;
-    lose(i, false, other.final_model ? "" : fmt::format(": no sign of life for {:.0f} s", silence));
+    lose(i, false, other.final_model ? "" : fmt::format(": no heartbeat for {:.0f} s", silence));
   }
 }
 
 void PeerGroup::lose(int peer, bool for_good, const std::string& how) {
   at(peer).greeted = false;
-  callbacks_.went(peer, for_good);
+  callbacks_.left(peer, for_good);
   if (!how.empty()) options_.say(fmt::format("peer {}{}", peer, how));
 }
 
@@ -83,7 +87,7 @@ void PeerGroup::has_trained() {
 
 void PeerGroup::has_all() {
   if (std::exchange(has_all_, true)) return;
-  beaten_ = -1;
+  last_beat_ = -1;
   beat();
 }
 
@@ -96,22 +100,22 @@ void PeerGroup::connect_missing() {
   for (int i = 0; i < count(); ++i) {
     PeerState& other = at(i);
     if (i == options_.self || other.channel || now() < other.retry_at) continue;
-    // At the start everybody waits for everybody.
+    // At the start all peers wait for each other.
     other.retry_at = now() + (busy_ == 0 ? kPause / 5 : kPause);
     other.channel = options_.transport->connect(options_.addresses[static_cast<std::size_t>(i)],
                                                 std::make_shared<PeerLink>(events_, i));
-    other.channel->send(message_of(greeting_of(options_, work_, incarnation_, now())));
-    send_pulse(other);
+    other.channel->send(message_of(hello_of(options_, work_, incarnation_, now())));
+    send_heartbeat(other);
   }
 }
 
 void PeerGroup::beat() {
-  if (left_ || now() - beaten_ < kHeartbeat) return;
-  beaten_ = now();
-  for (auto& other : others_) send_pulse(other);
+  if (left_ || now() - last_beat_ < kHeartbeat) return;
+  last_beat_ = now();
+  for (auto& other : others_) send_heartbeat(other);
 }
 
-void PeerGroup::send_pulse(PeerState& other) {
+void PeerGroup::send_heartbeat(PeerState& other) {
   if (!other.channel) return;
   wire::Head head;
   wire::PeerHeartbeat& peer_heartbeat = *head.mutable_peer_heartbeat();
@@ -153,13 +157,13 @@ void PeerGroup::take(PeerEvent& event) {
     case PeerEvent::Kind::join_request:
       break;
   }
-  if (event.incarnation != other.incarnation) return;  // one that was not let in, or has gone
-  if (other.left) return;  // it only brings to an end what others have begun
-  if (!other.greeted) come_back(event.from);
+  if (event.incarnation != other.incarnation) return;  // it was refused, or is an old process
+  if (other.left) return;  // it only ends exchanges that others have begun
+  if (!other.greeted) readmit(event.from);
   other.heard = now();
   other.broken = false;
   if (event.kind == PeerEvent::Kind::peer_heartbeat) other.peer_heartbeat = event.peer_heartbeat;
-  // Nobody else counts this node's steps; after a new start it hears how many there were.
+  // Only this peer counts its own steps. After a restart it hears from others how many there were.
   for (std::size_t i = 0; i < std::min(event.steps.size(), steps_.size()); ++i) {
     steps_[i] = std::max(steps_[i], event.steps[i]);
   }
@@ -171,12 +175,12 @@ void PeerGroup::greet(const PeerEvent& event) {
   const bool alive = other.greeted && !other.broken && now() - other.heard < kBroken;
   if (alive && other.incarnation != event.incarnation) {
     return refuse(event,
-                  fmt::format("the place of peer {} is taken: give another --rank", event.from));
+                  fmt::format("the slot of peer {} is taken: give another --rank", event.from));
   }
   other.refuses.clear();
-  // One that was started anew knows nothing of messages before.
+  // A peer that was started again does not know earlier messages.
   if (other.incarnation != event.peer_hello.incarnation()) {
-    callbacks_.went(event.from, true);
+    callbacks_.left(event.from, true);
     other.offer_sequence = other.answered_sequence = 0;
     other.peer_heartbeat.Clear();
     other.final_model.reset();
@@ -184,21 +188,22 @@ void PeerGroup::greet(const PeerEvent& event) {
     other.incarnation = event.peer_hello.incarnation();
     other.greeted = true;
     other.left = false;
-    callbacks_.came(event.from);
+    callbacks_.joined(event.from);
   } else {
-    if (!other.greeted) come_back(event.from);
+    if (!other.greeted) readmit(event.from);
     other.cut = true;
   }
   other.heard = now();
   other.broken = false;
-  beaten_ = -1;  // whom it sees now is told at once
+  last_beat_ = -1;  // the next heartbeat, which says so, is sent at once
 }
 
-/// Said once, however often it tries.
+/// Reported once, however often the peer tries.
 void PeerGroup::refuse(const PeerEvent& event, const std::string& why) {
   wire::Head head;
   head.mutable_refusal()->set_why(why);
-  head.mutable_refusal()->set_later(event.peer_hello.age() > now());  // the younger has to go
+  head.mutable_refusal()->set_later(event.peer_hello.age() >
+                                    now());  // the younger process has to leave
   event.channel->send(message_of(head));
   PeerState& other = at(event.from);
   if (std::exchange(other.refused, event.incarnation) == event.incarnation) return;
@@ -207,8 +212,8 @@ void PeerGroup::refuse(const PeerEvent& event, const std::string& why) {
   options_.say(said);
 }
 
-/// Whom all others refuse need not wait for them. Who has company has nothing to fear from one that
-/// is a stranger itself.
+/// A peer that all others refuse need not wait for them. Where another peer is connected, a refusal
+/// does not matter: the one that refuses may be the one that does not belong here.
 void PeerGroup::check_refusals() const {
   if (left_ || greeted() > 0) return;
   const PeerState* one = nullptr;
@@ -220,35 +225,27 @@ void PeerGroup::check_refusals() const {
   throw Error(fmt::format("peer {} refuses this one: {}", one - others_.data(), one->refuses));
 }
 
-/// One that was silent for long.
-void PeerGroup::come_back(int peer) {
+/// A peer that was given up is heard again.
+void PeerGroup::readmit(int peer) {
   at(peer).greeted = true;
-  callbacks_.came(peer);
+  callbacks_.joined(peer);
   options_.say(fmt::format("peer {} is back", peer));
 }
 
 void PeerGroup::tell_job(const PeerEvent& event) {
   wire::Head head;
-  if (const std::string why = why_no_place(event.join_request); !why.empty()) {
+  if (const std::string why = why_refused(event.join_request, options_); !why.empty()) {
     head.mutable_refusal()->set_why(why);
   } else if (event.from == options_.self || (at(event.from).greeted && !at(event.from).broken)) {
     head.mutable_refusal()->set_why(
-        fmt::format("the place of peer {} is taken: give another --rank", event.from));
-    head.mutable_refusal()->set_later(true);  // if it has just died
+        fmt::format("the slot of peer {} is taken: give another --rank", event.from));
+    head.mutable_refusal()->set_later(true);  // it may have just died
   } else {
     Job job{work_.options, work_.data, work_.batch};
     job.options.insert(work_.data_options.begin(), work_.data_options.end());
     set_job(job, *head.mutable_welcome());
   }
   event.channel->send(message_of(head));
-}
-
-std::string PeerGroup::why_no_place(const wire::JoinRequest& join_request) const {
-  std::string why = why_strange(join_request, options_);
-  if (why.empty() && join_request.rank() >= others_.size()) {
-    why = fmt::format("there is no peer {}", join_request.rank());
-  }
-  return why;
 }
 
 }  // namespace evener

@@ -1,4 +1,4 @@
-// A thread that gives signs of life while the worker computes.
+// A thread that sends heartbeats while the worker computes.
 #pragma once
 
 #include <chrono>

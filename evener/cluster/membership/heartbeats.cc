@@ -4,34 +4,29 @@
 
 namespace evener {
 
-bool Heartbeats::heard(int node, Seconds now) {
-  Node& record = nodes_[node];
+bool Heartbeats::heard(int member, Seconds now) {
+  Member& record = members_[member];
   record.last = now;
   return std::exchange(record.suspect, false);
 }
 
 std::vector<Heartbeats::Change> Heartbeats::check(Seconds now) {
   std::vector<Change> changes;
-  for (auto at = nodes_.begin(); at != nodes_.end();) {
-    auto& [node, record] = *at;
+  for (auto at = members_.begin(); at != members_.end();) {
+    auto& [member, record] = *at;
     const Seconds silence = now - record.last;
     if (silence >= limits_.evict) {
-      changes.push_back({node, Verdict::evicted});
-      at = nodes_.erase(at);
+      changes.push_back({member, Verdict::evicted});
+      at = members_.erase(at);
       continue;
     }
     if (silence >= limits_.suspect && !record.suspect) {
       record.suspect = true;
-      changes.push_back({node, Verdict::suspected});
+      changes.push_back({member, Verdict::suspected});
     }
     ++at;
   }
   return changes;
-}
-
-Seconds Heartbeats::silence(int node, Seconds now) const {
-  const auto found = nodes_.find(node);
-  return found == nodes_.end() ? 0 : now - found->second.last;
 }
 
 }  // namespace evener

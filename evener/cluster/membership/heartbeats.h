@@ -1,5 +1,5 @@
-// Who was heard of when, and whom that makes a suspect or gone. Events in, verdicts out: the clock
-// is the caller's.
+// When each member was heard last, and which members are suspected or evicted for their silence.
+// The caller passes the time in.
 #pragma once
 
 #include <map>
@@ -10,35 +10,35 @@
 namespace evener {
 
 struct HeartbeatLimits {
-  Seconds beat = 1;     // between two signs of life
+  Seconds beat = 1;     // between two heartbeats
   Seconds suspect = 3;  // of silence
-  Seconds evict = 10;
+  Seconds evict = 10;   // of silence
 };
 
 class Heartbeats {
  public:
   explicit Heartbeats(const HeartbeatLimits& limits) : limits_(limits) {}
 
-  enum class Verdict { suspected, trusted, evicted };
+  enum class Verdict { suspected, evicted };
   struct Change {
-    int node;
+    int member;
     Verdict verdict;
   };
 
-  /// True: it was a suspect until now.
-  bool heard(int node, Seconds now);
-  void forget(int node) { nodes_.erase(node); }
-  /// Of those whose silence has reached a limit since the last call; the evicted are forgotten.
+  /// Returns whether the member was suspected until now. A member that is new is watched from now.
+  bool heard(int member, Seconds now);
+  void forget(int member) { members_.erase(member); }
+  /// The members whose silence has reached a limit since the last call. An evicted member is
+  /// forgotten.
   std::vector<Change> check(Seconds now);
-  Seconds silence(int node, Seconds now) const;
 
  private:
-  struct Node {
+  struct Member {
     Seconds last = 0;
     bool suspect = false;
   };
   HeartbeatLimits limits_;
-  std::map<int, Node> nodes_;
+  std::map<int, Member> members_;
 };
 
 }  // namespace evener

@@ -1,4 +1,4 @@
-// Workers and servers visit their coordinator, and come back when the conversation breaks.
+// Workers and shard servers connect to their coordinator, and reconnect when the connection breaks.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace evener {
 
-/// How a session has ended. put_off: the coordinator is there, but has no free slot now.
+/// How a session has ended. put_off: the coordinator has no free slot now.
 enum class SessionEnd { over, failed, lost, put_off, signal };
 
 struct ReconnectOptions {
@@ -27,11 +27,11 @@ struct ReconnectOptions {
 /// Why a connection failed, with what to look at where that is known.
 std::string with_hint(const std::string& why);
 
-/// Calls visit(why, useful) until the run is over or a signal comes; returns the process's exit
-/// code: that of a signal, or whether the run failed. Error where no visit was useful for as long
-/// as patience lasts: there was no coordinator, or it had no free slot.
+/// Calls session(why, useful) until the run is over or a signal comes. Returns the process's exit
+/// code: that of a signal, or whether the run failed. Error where no session was useful for as long
+/// as patience lasts: the coordinator could not be reached, or had no free slot.
 template <class F>
-int run_until_over(const ReconnectOptions& options, F visit) {
+int run_until_over(const ReconnectOptions& options, F session) {
   constexpr int kSignalled = 128;
   const auto signal = [&] { return options.interrupted ? options.interrupted() : 0; };
   Stopwatch waited;
@@ -39,11 +39,11 @@ int run_until_over(const ReconnectOptions& options, F visit) {
   for (bool told = false;;) {
     std::string why;
     bool useful = false;
-    const SessionEnd end = visit(why, useful);
+    const SessionEnd end = session(why, useful);
     if (end == SessionEnd::over) return 0;
     if (end == SessionEnd::failed) return 1;
     if (end == SessionEnd::signal) return kSignalled + signal();
-    // Another reason to wait is told, and has its own time.
+    // Each reason to wait is reported once, and has its own time limit.
     if (useful || std::exchange(before, end) != end) {
       waited = {};
       told = false;

@@ -1,47 +1,46 @@
 #include "evener/cluster/parameter_server/client_session.h"
 
-#include <utility>
-
 #include "evener/cluster/parameter_server/coordinator_service.h"
 
 namespace evener {
 
 void ClientSession::received(Message message) {
   const wire::Head head = head_of(message);
-  coordinator_.heard(*this);
+  Client& client = *client_;
+  coordinator_.heard(client);
   switch (head.kind_case()) {
     case wire::Head::kHello:
-      hello = head.hello();
-      return coordinator_.greet(shared_from_this());
-    case wire::Head::kServerHello:
-      return coordinator_.greet_server(*this, head.server_hello());
-    case wire::Head::kKept:
-      return coordinator_.kept(*this);
-    case wire::Head::kPushed:
-      return coordinator_.pushed(*this, head.pushed());
-    case wire::Head::kFetched:
-      return coordinator_.fetched(*this, head.fetched());
+      client.hello = head.hello();
+      return coordinator_.greet(client_);
     case wire::Head::kReady:
-      return coordinator_.ready(*this, head.ready());
+      return coordinator_.ready(client, head.ready());
     case wire::Head::kPush:
-      return coordinator_.push(*this, head.push());
+      return coordinator_.push(client, head.push());
     case wire::Head::kWorkerState:
-      return coordinator_.worker_state_arrived(*this, head.worker_state());
+      return coordinator_.worker_state(client, head.worker_state());
     case wire::Head::kChunk:
-      return coordinator_.chunk(*this, head.chunk(), message);
+      return coordinator_.chunk(client, head.chunk(), message);
+    case wire::Head::kServerHello:
+      return coordinator_.greet_server(client, head.server_hello());
+    case wire::Head::kKept:
+      return coordinator_.kept(client);
+    case wire::Head::kPushed:
+      return coordinator_.pushed(client, head.pushed());
+    case wire::Head::kFetched:
+      return coordinator_.fetched(client, head.fetched());
     case wire::Head::kStatusRequest:
-      return coordinator_.answer_status(*this, head.status_request());
+      return coordinator_.answer_status(client, head.status_request());
     case wire::Head::kHeartbeat:
       return;
     case wire::Head::kLeave:
-      return channel_->close(head.leave().why());
+      return client.channel->close(head.leave().why());
     default:
-      throw Error("a message that no node sends");
+      throw Error("a message that a coordinator does not take");
   }
 }
 
 void ClientSession::ended(const std::string& why) {
-  coordinator_.gone(*this, why);
+  coordinator_.disconnected(*client_, why);
 }
 
 }  // namespace evener

@@ -1,4 +1,4 @@
-// A cluster as a executor: tasks go to nodes, and pushes come back.
+// A cluster as an executor: tasks go to workers, and their pushes come back.
 #include <limits>
 #include <queue>
 #include <utility>
@@ -17,19 +17,20 @@ class ClusterExecutor final : public Executor {
   Seconds now() const override { return coordinator_.now(); }
   void start(Task task) override { coordinator_.start(std::move(task)); }
   std::optional<Arrival> next() override {
-    const Seconds until = wakes_.empty() ? std::numeric_limits<Seconds>::infinity() : wakes_.top();
+    const Seconds until =
+        timers_.empty() ? std::numeric_limits<Seconds>::infinity() : timers_.top();
     auto arrival = coordinator_.next(until);
-    while (!arrival && !wakes_.empty() && wakes_.top() <= now()) wakes_.pop();
+    while (!arrival && !timers_.empty() && timers_.top() <= now()) timers_.pop();
     return arrival;
   }
-  void set_timer(Seconds time) override { wakes_.push(time); }
+  void set_timer(Seconds time) override { timers_.push(time); }
   bool is_there(int worker) const override { return coordinator_.is_there(worker); }
   std::vector<Change> take_changes() override { return coordinator_.take_changes(); }
   bool awaits() const override { return true; }
 
  private:
   CoordinatorService& coordinator_;
-  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> wakes_;
+  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> timers_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The coordinator's side of a cluster: listens, gives slots to nodes that join, notices who goes
-// silent, and carries tasks to nodes and their pushes back.
+// The coordinator of a cluster: listens, gives slots to workers that join, evicts workers that are
+// silent, sends tasks to workers and takes their pushes.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@ namespace evener {
 
 struct CoordinatorOptions {
   std::string listen = "127.0.0.1:0";
-  std::shared_ptr<Transport> transport = make_grpc_transport();
-  std::string token;        // that nodes must know; empty: none
-  int least = 1, most = 1;  // nodes: to begin, and slots
-  int servers = 0;          // that keep the model, a shard each; 0: it is kept here
-  Seconds patience = 60;    // to wait where there are fewer than `least`, or none
+  std::shared_ptr<Transport> transport;  // null: gRPC without TLS
+  std::string token;                     // that workers must know; empty: none
+  int least = 1, most = 1;               // workers needed to begin, and slots
+  int servers = 0;                       // that hold a shard of the model each; 0: it is kept here
+  Seconds patience = 60;  // to wait for `least` workers, and for one where none is left
   HeartbeatLimits heartbeats;
   /// Asked while it waits; not 0: a signal has come.
   std::function<int()> interrupted;
@@ -28,15 +28,15 @@ struct CoordinatorOptions {
 
 class ClusterCoordinator : public RemoteWorkers {
  public:
-  /// Where nodes reach it.
+  /// Where workers reach it.
   virtual std::string address() const = 0;
-  /// Workers are welcome from now on. Before the engine is made.
+  /// Workers can join from now on. Called before the engine is made.
   virtual void offer(Job job) = 0;
-  /// Pushes that came twice, or for an order that is not the last one.
+  /// How many pushes came twice, or for an order that is not the last one.
   virtual std::uint64_t ignored() const = 0;
-  /// The run has failed, which nodes and servers are told when it ends.
+  /// The run has failed. Workers and servers are told when the coordinator ends.
   virtual void fail(const std::string& why) = 0;
-  /// What `evener status` is answered.
+  /// The run's part of the answer to `evener status`: a JSON object.
   virtual void set_status(std::string json) = 0;
 };
 

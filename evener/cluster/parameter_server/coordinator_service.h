@@ -1,23 +1,22 @@
-// Who has which slot at the coordinator's, and what the coordinator has to be told. Used by
-// nodes.cc, server_seats.cc, session.cc and node_stage.cc.
+// The coordinator: brings its roles together. Membership has the workers and their slots,
+// WorkerOrders the tasks, ShardServers or the ShardHost of the model the parameters, WorkerStates
+// what workers keep beside the model. One lock guards the first two.
 #pragma once
 
-#include <algorithm>
 #include <condition_variable>
-#include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
-#include <variant>
 #include <vector>
 
-#include "evener/cluster/parameter_server/client_session.h"
+#include "evener/cluster/membership/membership.h"
 #include "evener/cluster/parameter_server/coordinator.h"
+#include "evener/cluster/parameter_server/coordinator_status.h"
+#include "evener/cluster/parameter_server/served_model.h"
 #include "evener/cluster/parameter_server/shard_servers.h"
-#include "evener/cluster/parameter_server/worker_slot.h"
+#include "evener/cluster/parameter_server/worker_orders.h"
 
 namespace evener {
 
@@ -30,7 +29,7 @@ class CoordinatorService final : public ClusterCoordinator {
   void offer(Job job) override;
   void set_status(std::string json) override {
     const std::lock_guard lock(mutex_);
-    status_ = std::move(json);
+    status_.set(std::move(json));
   }
   void fail(const std::string& why) override {
     const std::lock_guard lock(mutex_);
@@ -45,86 +44,61 @@ class CoordinatorService final : public ClusterCoordinator {
                                       const StrategyChoice& strategy) override;
   std::unique_ptr<Executor> make_executor() override;
 
-  // For sessions, on the transport's threads.
-  void greet(const std::shared_ptr<ClientSession>& session);
-  void ready(ClientSession& session, const wire::Ready& ready);
-  void push(ClientSession& session, const wire::Push& push);
-  void worker_state_arrived(ClientSession& session, const wire::WorkerState& memory);
-  void chunk(ClientSession& session, const wire::Chunk& chunk, const Message& message);
-  void answer_status(ClientSession& session, const wire::StatusRequest& request);
-  void greet_server(ClientSession& session, const wire::ServerHello& hello);
-  void kept(ClientSession& session);
-  void pushed(ClientSession& session, const wire::Pushed& pushed);
-  void fetched(ClientSession& session, const wire::Fetched& fetched);
-  void heard(const ClientSession& session);
-  void gone(ClientSession& session, const std::string& why);
+  // For connections, on the transport's threads: any client,
+  void heard(const Client& client);
+  void disconnected(Client& client, const std::string& why);
+  void answer_status(Client& client, const wire::StatusRequest& request);
+  void chunk(Client& client, const wire::Chunk& chunk, const Message& message);
+  // a worker,
+  void greet(const std::shared_ptr<Client>& client);
+  void ready(Client& client, const wire::Ready& ready);
+  void push(Client& client, const wire::Push& push);
+  void worker_state(Client& client, const wire::WorkerState& state);
+  // a shard server.
+  void greet_server(Client& client, const wire::ServerHello& hello);
+  void kept(Client& client);
+  void pushed(Client& client, const wire::Pushed& pushed);
+  void fetched(Client& client, const wire::Fetched& fetched);
 
-  // For the executor, on the coordinator's thread.
+  // For the executor, on the scheduler's thread.
   Seconds now() const { return clock_.elapsed(); }
   void start(Task task);
   std::optional<Arrival> next(Seconds until);
   std::vector<Change> take_changes();
-  bool is_there(int node) const { return there_[static_cast<std::size_t>(node)] != 0; }
+  bool is_there(int worker) const { return there_[static_cast<std::size_t>(worker)] != 0; }
   void leave_engine();
 
  private:
-  using Item = std::variant<Arrival, Change>;
-
-  WorkerSlot& at(int node) { return slots_[static_cast<std::size_t>(node)]; }
-  void give_slot(ClientSession& session);
-  int free_slot(int wanted);
-  /// Whether it speaks the protocol and knows the token; otherwise it is refused.
-  bool acceptable(ClientSession& session, std::uint32_t protocol, const std::string& token);
-  void refuse(ClientSession& session, const std::string& why);
-  /// It may try again.
-  void put_off(ClientSession& session, const std::string& why);
-  /// What a push brought, or that it cannot be used.
-  template <class F>
-  void finish_push(WorkerSlot& slot, F step) {
-    try {
-      if (auto arrival = step()) put(std::move(*arrival));
-    } catch (const Error& problem) {
-      put(slot.mark_invalid(problem.what(), now()));
-    }
-  }
-  /// Workers may connect to their shards.
-  bool open() const { return job_ && (!servers_ || servers_->all_keep()); }
-  void welcome_all();
-  void put(Item item);
-  void tick();
-  int joined() const {
-    return static_cast<int>(
-        std::count_if(slots_.begin(), slots_.end(), [](const auto& slot) { return slot.joined; }));
-  }
-  /// ShardServers are known to the heartbeats by numbers after those of the slots.
-  int beats_of(int server) const { return options_.most + server; }
-  void await_servers();
-  /// Its own host may be known to workers by another name.
+  /// Nothing while workers have to wait: there is no job, or servers have no memory for it yet.
+  std::optional<wire::Welcome> welcome() const;
+  void welcome_waiting();
+  void put(Change change);
+  /// A push is complete; nothing: it is not.
+  void put(std::optional<Arrival> arrival);
+  void send_heartbeats();
   std::string port() const { return address().substr(address().rfind(':') + 1); }
-  /// Whether the wait has to end: a signal has come, or nobody is there for too long.
+  /// Error where a signal has come, or there were too few workers for too long.
   void check_patience(Seconds since) const;
 
   CoordinatorOptions options_;
   Stopwatch clock_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<WorkerSlot> slots_;
-  std::vector<char> there_;  // when the executor was made
+  Membership membership_;
+  WorkerOrders orders_;
+  CoordinatorStatus status_;
   WorkerStates worker_states_;
-  std::deque<Item> items_;
-  Heartbeats heartbeats_;
+  std::unique_ptr<ShardServers> servers_;  // null: the model is kept here
   std::optional<Job> job_;
   std::uint64_t job_id_;
-  std::vector<std::shared_ptr<ClientSession>> waiting_;  // have said hello before there was a job
-  std::map<const ClientSession*, std::shared_ptr<Channel>> open_;
-  std::unique_ptr<ShardServers> servers_;  // null: the model is kept here
-  ServedModel* model_ = nullptr;
-  std::string status_ = "{}";
-  std::string failure_;  // of the run
+  ServedModel* model_ = nullptr;     // of the engine
+  std::shared_ptr<ShardHost> host_;  // of that model; null: servers keep it
+  std::vector<char> there_;          // by slot: a worker was there when the executor was made
+  std::string failure_;              // of the run
   std::uint64_t ignored_ = 0;
   bool closing_ = false;
-  std::thread ticker_;
-  std::unique_ptr<Listener> listener_;  // last: its conversations use all of the above
+  std::thread heartbeat_;
+  std::unique_ptr<Listener> listener_;  // last: its connections use all of the above
 };
 
 /// `coordinator` outlives it.

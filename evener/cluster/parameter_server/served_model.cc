@@ -9,7 +9,7 @@ namespace evener {
 
 namespace {
 
-/// What is the same wherever the model is: nodes remember more than it.
+/// The same wherever the parameters are: what workers keep beside the model, and evaluation.
 class ClusterModel : public ServedModel {
  public:
   ClusterModel(const ModelSetup& setup, std::size_t slots, const Compression& compression,
@@ -24,9 +24,9 @@ class ClusterModel : public ServedModel {
   }
 
   void apply_pushes(const ApplyPushes& decision) override {
-    for (const int node : decision.workers) applied_[static_cast<std::size_t>(node)] = 1;
+    for (const int worker : decision.workers) applied_[static_cast<std::size_t>(worker)] = 1;
   }
-  void reject(int node) override { applied_[static_cast<std::size_t>(node)] = 0; }
+  void reject(int worker) override { applied_[static_cast<std::size_t>(worker)] = 0; }
 
   KeptVectors keep() override {
     KeptVectors kept;
@@ -49,7 +49,7 @@ class ClusterModel : public ServedModel {
     for (std::size_t i = 0; i < applied_.size(); ++i) {
       worker_states.push_back(memory_from(kept, i, state_));
     }
-    worker_states_.remember(std::move(worker_states));
+    worker_states_.set(std::move(worker_states));
     state_.clear();
   }
   void resume() override { state_.clear(); }
@@ -63,7 +63,7 @@ class ClusterModel : public ServedModel {
     replica_->load(0, model);
     return {replica_.get(), 0};
   }
-  // Optimizer state is the nodes' own: this is the first's, for a run that goes on otherwise.
+  // Each worker has its own optimizer state. A run that is resumed in another way gets worker 0's.
   FloatBuffer take_state(int vector) {
     return std::move(state_of(static_cast<std::size_t>(vector) - 1));
   }
@@ -81,29 +81,36 @@ class ClusterModel : public ServedModel {
 
   std::size_t states_;  // vectors of the optimizer
   bool compresses_;
-  std::vector<char> applied_;  // what became of each node's last push
+  std::vector<char> applied_;  // by worker: whether its last push was applied
   WorkerStates& worker_states_;
   WorkerState state_;  // between keep and take, and between give and restore
   std::unique_ptr<Replica> replica_;
 };
 
-class KeptHere final : public ClusterModel {
+class LocalModel final : public ClusterModel {
  public:
-  KeptHere(const ModelSetup& setup, std::size_t slots, const Compression& compression,
-           WorkerStates& worker_states)
+  LocalModel(const ModelSetup& setup, std::size_t slots, const Compression& compression,
+             WorkerStates& worker_states)
       : ClusterModel(setup, slots, compression, worker_states),
-        served_(whole_shard(setup.network), slots, compression, setup.merge_threads) {}
+        host_(std::make_shared<ShardHost>(whole_shard(setup.network), slots, compression,
+                                          setup.merge_threads)) {}
 
-  ServedShard* served() override { return &served_; }
+  std::shared_ptr<ShardHost> host() override { return host_; }
+  void send_order(int worker, std::uint64_t generation, wire::Order order,
+                  const std::shared_ptr<Channel>& to) override {
+    WorkerSession& session = host_->session(static_cast<std::uint64_t>(worker));
+    session.connect(to, generation);
+    session.grant(std::move(order), generation);
+  }
   void apply_pushes(const ApplyPushes& decision) override {
     ClusterModel::apply_pushes(decision);
-    store().apply_pushes(decision);
+    host_->apply_pushes(decision);
   }
-  void reject(int node) override {
-    ClusterModel::reject(node);
-    store().reject(node);
+  void reject(int worker) override {
+    ClusterModel::reject(worker);
+    host_->reject(worker);
   }
-  void lose(int node) override { store().forget(node); }
+  void lose(int worker) override { host_->forget(worker); }
 
   Evaluator evaluator() override { return evaluate(store().model().span()); }
   FloatBuffer take(int vector) override {
@@ -116,7 +123,7 @@ class KeptHere final : public ClusterModel {
   }
 
  private:
-  ParameterStore& store() { return served_.store; }
+  ParameterStore& store() { return host_->store(); }
   void keep_momentum(KeptVectors& kept) override {
     keep_copy(store().momentum(), kServerMomentum, kept);
   }
@@ -124,32 +131,36 @@ class KeptHere final : public ClusterModel {
     store().set_momentum(std::move(momentum));
   }
 
-  ServedShard served_;
+  std::shared_ptr<ShardHost> host_;  // connections may outlive the model
 };
 
 /// The copy here is as old as the last evaluation or checkpoint.
-class KeptByServers final : public ClusterModel {
+class ShardedModel final : public ClusterModel {
  public:
-  KeptByServers(const ModelSetup& setup, std::size_t slots, const Compression& compression,
-                WorkerStates& worker_states, ShardServers& servers)
+  ShardedModel(const ModelSetup& setup, std::size_t slots, const Compression& compression,
+               WorkerStates& worker_states, ShardServers& servers)
       : ClusterModel(setup, slots, compression, worker_states), servers_(servers), copy_(size_) {
     servers_.keep(setup.network, slots, compression);
   }
 
-  int servers() const override { return servers_.count(); }
-  void grant(int node, std::uint64_t generation, std::uint64_t sequence) override {
-    servers_.grant(node, generation, sequence);
+  int shards() const override { return servers_.count(); }
+  void send_order(int worker, std::uint64_t generation, wire::Order order,
+                  const std::shared_ptr<Channel>& to) override {
+    servers_.grant(worker, generation, order.sequence());
+    wire::Head head;
+    *head.mutable_order() = std::move(order);
+    to->send(message_of(head));
   }
   void apply_pushes(const ApplyPushes& decision) override {
     ClusterModel::apply_pushes(decision);
     has_momentum_ = has_momentum_ || decision.momentum > 0;
     servers_.apply_pushes(decision);
   }
-  void reject(int node) override {
-    ClusterModel::reject(node);
-    servers_.reject(node);
+  void reject(int worker) override {
+    ClusterModel::reject(worker);
+    servers_.reject(worker);
   }
-  void lose(int node) override { servers_.forget(node); }
+  void lose(int worker) override { servers_.forget(worker); }
 
   Evaluator evaluator() override {
     servers_.fetch(0, copy_.span());
@@ -188,13 +199,13 @@ class KeptByServers final : public ClusterModel {
 std::unique_ptr<ServedModel> make_served_model(const ModelSetup& setup, std::size_t slots,
                                                const Compression& compression,
                                                WorkerStates& worker_states) {
-  return std::make_unique<KeptHere>(setup, slots, compression, worker_states);
+  return std::make_unique<LocalModel>(setup, slots, compression, worker_states);
 }
 
 std::unique_ptr<ServedModel> make_served_model(const ModelSetup& setup, std::size_t slots,
                                                const Compression& compression,
                                                WorkerStates& worker_states, ShardServers& servers) {
-  return std::make_unique<KeptByServers>(setup, slots, compression, worker_states, servers);
+  return std::make_unique<ShardedModel>(setup, slots, compression, worker_states, servers);
 }
 
 }  // namespace evener

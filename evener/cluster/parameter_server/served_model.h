@@ -1,10 +1,10 @@
-// The coordinator's model in a cluster: what nodes pull from and push to, here or at servers, and a
-// device of the coordinator's own to evaluate with.
+// The model of a cluster as its coordinator has it: the parameters that workers pull and push, kept
+// here or by shard servers, and a device to evaluate with.
 #pragma once
 
 #include <memory>
 
-#include "evener/cluster/parameter_server/push_pull_session.h"
+#include "evener/cluster/parameter_server/shard_host.h"
 #include "evener/cluster/parameter_server/worker_states.h"
 #include "evener/runtime/model_kinds.h"
 
@@ -14,22 +14,24 @@ class ShardServers;
 
 class ServedModel : public PushSharing {
  public:
-  /// Null where servers keep the model; then there are so many of them.
-  virtual ServedShard* served() { return nullptr; }
-  virtual int servers() const { return 0; }
-  /// With servers: they give the node the model as it is now, and let it push once.
-  virtual void grant(int /*node*/, std::uint64_t /*generation*/, std::uint64_t /*sequence*/) {}
+  /// How many shards the model has: a push has a part for each.
+  virtual int shards() const { return 1; }
+  /// Null where servers keep the model.
+  virtual std::shared_ptr<ShardHost> host() { return nullptr; }
+  /// Sends the order to the worker, with the model as it is now. The worker may push once.
+  virtual void send_order(int worker, std::uint64_t generation, wire::Order order,
+                          const std::shared_ptr<Channel>& to) = 0;
 
   double compute(const Task& /*task*/) override {
-    throw Error("tasks of a cluster run on its nodes");
+    throw Error("tasks of a cluster run on its workers");
   }
 };
 
-/// It is kept here.
+/// The coordinator keeps the model.
 std::unique_ptr<ServedModel> make_served_model(const ModelSetup& setup, std::size_t slots,
                                                const Compression& compression,
                                                WorkerStates& worker_states);
-/// It is kept by these servers, which are all there and outlive it.
+/// These servers keep the model. All of them are connected, and they outlive it.
 std::unique_ptr<ServedModel> make_served_model(const ModelSetup& setup, std::size_t slots,
                                                const Compression& compression,
                                                WorkerStates& worker_states, ShardServers& servers);

@@ -1,114 +1,94 @@
 #include "evener/cluster/parameter_server/shard_server.h"
 
-#include <deque>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "evener/cluster/membership/heartbeat_thread.h"
 #include "evener/cluster/membership/reconnect.h"
-#include "evener/cluster/parameter_server/worker_session.h"
+#include "evener/cluster/parameter_server/shard_host.h"
 #include "evener/cluster/transport/inbox.h"
 
 namespace evener {
 
 namespace {
 
-/// A shard while it is kept: until the coordinator begins anew, or is gone.
-struct HostedShard {
-  HostedShard(const Shard& of, std::size_t slots, const Compression& pushes, int threads,
-              std::shared_ptr<Channel> to)
-      : shard(of, slots, pushes, threads), coordinator(std::move(to)) {
-    for (std::size_t i = 0; i < slots; ++i) sessions.emplace_back(static_cast<int>(i));
-  }
-  /// Nothing happens when the coordinator is gone.
-  void tell(const wire::Head& head) {
-    const std::lock_guard lock(mutex);
-    if (coordinator) coordinator->send(message_of(head));
-  }
-  /// Conversations with nodes, which end after this, may outlive the one with the coordinator.
-  void close(const std::string& why) {
-    for (auto& session : sessions) session.close(why);
-    const std::lock_guard lock(mutex);
-    coordinator.reset();
-  }
-
-  ServedShard shard;
-  std::deque<WorkerSession> sessions;
-  std::mutex mutex;
-  std::shared_ptr<Channel> coordinator;
-};
-
-/// What all conversations with nodes share.
-class ShardHost {
+/// The shard that is hosted now, and where pushes are reported. Null and empty while there is no
+/// coordinator.
+class HostedShard {
  public:
-  std::shared_ptr<HostedShard> kept() const {
+  std::shared_ptr<ShardHost> host() const {
     const std::lock_guard lock(mutex_);
-    return kept_;
+    return host_;
   }
-  void set(std::shared_ptr<HostedShard> kept) {
+  void set(std::shared_ptr<ShardHost> host, std::shared_ptr<Channel> coordinator) {
     const std::lock_guard lock(mutex_);
-    kept_ = std::move(kept);
+    host_ = std::move(host);
+    coordinator_ = std::move(coordinator);
+  }
+  /// A report about a shard that is no longer hosted is dropped.
+  void report(const ShardHost& from, const wire::Pushed& pushed) {
+    const std::lock_guard lock(mutex_);
+    if (host_.get() != &from || !coordinator_) return;
+    wire::Head head;
+    *head.mutable_pushed() = pushed;
+    coordinator_->send(message_of(head));
   }
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<HostedShard> kept_;
+  std::shared_ptr<ShardHost> host_;
+  std::shared_ptr<Channel> coordinator_;
 };
 
-/// A conversation with a node.
+/// The connection of a worker. It may outlive the connection to the coordinator.
 class WorkerConnection final : public Handler {
  public:
-  WorkerConnection(const ShardServerOptions& options, ShardHost& host,
+  WorkerConnection(const ShardServerOptions& options, HostedShard& hosted,
                    std::shared_ptr<Channel> channel)
-      : options_(options), host_(host), channel_(std::move(channel)) {}
+      : options_(options), hosted_(hosted), channel_(std::move(channel)) {}
 
   void received(Message message) override {
     const wire::Head head = head_of(message);
-    if (head.has_worker_hello()) return arrive(head.worker_hello());
-    if (session_ == nullptr) throw Error("it has not said who it is");
-    if (head.has_push()) tell(session_->begin(head.push(), kept_->shard));
-    if (head.has_chunk()) tell(session_->feed(head.chunk(), message));
+    if (head.has_worker_hello()) return connect(head.worker_hello());
+    if (session_ == nullptr) throw Error("it has not said which worker it is");
+    std::optional<wire::Pushed> pushed;
+    if (head.has_push()) pushed = session_->begin_push(head.push());
+    if (head.has_chunk()) pushed = session_->feed(head.chunk(), message);
+    if (pushed) hosted_.report(*host_, *pushed);
   }
   void ended(const std::string& /*why*/) override {
-    if (session_ != nullptr) session_->leave(channel_);
+    if (session_ != nullptr) session_->disconnect(channel_);
     session_ = nullptr;
-    kept_.reset();
+    host_.reset();
   }
 
  private:
-  void arrive(const wire::WorkerHello& worker_hello) {
-    if (worker_hello.protocol() != kProtocol)
-      throw Error("it speaks another version of the protocol");
-    if (worker_hello.token() != options_.token) throw Error("it does not know the token");
-    kept_ = host_.kept();
-    if (!kept_) throw Error("there is nothing here yet: try again");
-    if (worker_hello.node() >= kept_->sessions.size()) throw Error("there is no such node");
-    session_ = &kept_->sessions[worker_hello.node()];
-    session_->arrive(channel_, worker_hello.generation(), kept_->shard);
-  }
-  void tell(std::optional<wire::Pushed> pushed) {
-    if (!pushed) return;
-    wire::Head head;
-    *head.mutable_pushed() = std::move(*pushed);
-    kept_->tell(head);
+  void connect(const wire::WorkerHello& hello) {
+    if (hello.protocol() != kProtocol) throw Error("it has another version of the protocol");
+    if (hello.token() != options_.token) throw Error("it does not know the token");
+    host_ = hosted_.host();
+    if (!host_) throw Error("there is no shard here yet: try again");
+    session_ = &host_->session(hello.node());
+    session_->connect(channel_, hello.generation());
   }
 
   const ShardServerOptions& options_;
-  ShardHost& host_;
+  HostedShard& hosted_;
   std::shared_ptr<Channel> channel_;
-  std::shared_ptr<HostedShard> kept_;
+  std::shared_ptr<ShardHost> host_;
   WorkerSession* session_ = nullptr;
 };
 
-/// One conversation with the coordinator, from hello to its end.
+/// One connection to the coordinator, from hello to its end.
 class CoordinatorConnection {
  public:
   CoordinatorConnection(const ShardServerOptions& options, const std::string& address,
-                        ShardHost& host)
+                        HostedShard& hosted)
       : options_(options),
-        host_(host),
+        hosted_(hosted),
         channel_(
             options.transport->connect(options.coordinator, std::make_shared<Inbox>(events_))) {
     wire::Head head;
@@ -120,22 +100,22 @@ class CoordinatorConnection {
     heartbeat_.emplace(*channel_, kBeat);
   }
   ~CoordinatorConnection() {
-    host_.set(nullptr);
-    if (kept_) kept_->close("the coordinator has gone");
+    hosted_.set(nullptr, nullptr);
+    if (host_) host_->close("the coordinator has left");
     heartbeat_.reset();
     channel_->close("the server leaves");
   }
   CoordinatorConnection(const CoordinatorConnection&) = delete;
   CoordinatorConnection& operator=(const CoordinatorConnection&) = delete;
 
-  /// `why` tells of a loss.
+  /// `why`: of a connection that was lost.
   SessionEnd run(std::string& why) {
     for (;;) {
       const auto event = events_.get_within(kLook);
       if (options_.interrupted && options_.interrupted() != 0) return SessionEnd::signal;
       if (!event) {
         if (heard_.elapsed() < evict_) continue;
-        why = fmt::format("no sign of life for {:.0f} s", heard_.elapsed());
+        why = fmt::format("no heartbeat for {:.0f} s", heard_.elapsed());
         return SessionEnd::lost;
       }
       if (const std::string* end = event->end()) {
@@ -149,12 +129,12 @@ class CoordinatorConnection {
       }
     }
   }
-  bool useful() const { return kept_ != nullptr; }
+  bool useful() const { return host_ != nullptr; }
 
  private:
   static constexpr Seconds kBeat = 1;
 
-  /// False: the run is over, or has no slot for it now.
+  /// Returns false where the run is over, or has no use for another server now.
   bool take(const Message& message) {
     const wire::Head head = head_of(message);
     switch (head.kind_case()) {
@@ -175,7 +155,7 @@ class CoordinatorConnection {
       case wire::Head::kHeartbeat:
         return true;
       default:
-        if (!kept_) throw Error("the coordinator asks before it has said what is kept");
+        if (!host_) throw Error("a message of the coordinator that needs a shard");
         work(head, message);
         return true;
     }
@@ -188,9 +168,9 @@ class CoordinatorConnection {
     shard.floats = keep.floats();
     evict_ = keep.evict();
     const Compression pushes{static_cast<Compression::Kind>(keep.compression())};
-    if (kept_) kept_->close("the coordinator begins anew");
-    kept_ = std::make_shared<HostedShard>(shard, keep.slots(), pushes, options_.threads, channel_);
-    host_.set(kept_);
+    if (host_) host_->close("the coordinator starts again");
+    host_ = std::make_shared<ShardHost>(shard, keep.slots(), pushes, options_.threads);
+    hosted_.set(host_, channel_);
     wire::Head head;
     head.mutable_kept();
     channel_->send(message_of(head));
@@ -199,96 +179,94 @@ class CoordinatorConnection {
   }
 
   void work(const wire::Head& head, const Message& message) {
-    ServedShard& shard = kept_->shard;
     switch (head.kind_case()) {
       case wire::Head::kLoad:
-        loaded_ = FloatBuffer(shard.pull_format.shard().size());
+        loaded_ = FloatBuffer(host_->format().layout().size());
         loads_model_ = head.load().vector() == 0;
-        reader_.emplace(shard.pull_format, header_of(head.load().payload()), loaded_.span());
+        reader_.emplace(host_->format(), header_of(head.load().update()), loaded_.span());
         return;
       case wire::Head::kChunk:
         if (!reader_) return;
         reader_->feed(head.chunk().offset(), message);
         if (!reader_->complete()) return;
         reader_.reset();
-        if (!loads_model_) return shard.store.set_momentum(std::move(loaded_));
-        shard.store.renew_all();
-        shard.store.model() = std::move(loaded_);
+        if (!loads_model_) return host_->store().set_momentum(std::move(loaded_));
+        host_->store().renew_all();
+        host_->store().model() = std::move(loaded_);
         return;
       case wire::Head::kFetch:
         return send_shard(head.fetch().vector() == 0);
       case wire::Head::kApplyPushes:
-        return apply_pushes(head.apply_pushes());
+        return host_->apply_pushes(decision_of(head.apply_pushes()));
       case wire::Head::kReject:
-        return shard.store.reject(desk_of(head.reject().node()));
+        return host_->reject(static_cast<int>(head.reject().node()));
       case wire::Head::kForget:
-        kept_->sessions[static_cast<std::size_t>(desk_of(head.forget().node()))].forget();
-        return shard.store.forget(static_cast<int>(head.forget().node()));
-      case wire::Head::kGrant:
-        return kept_->sessions[static_cast<std::size_t>(desk_of(head.grant().node()))].grant(
-            head.grant(), shard);
+        return host_->forget(static_cast<int>(head.forget().node()));
+      case wire::Head::kGrant: {
+        wire::Order order;
+        order.set_sequence(head.grant().sequence());
+        return host_->session(head.grant().node())
+            .grant(std::move(order), head.grant().generation());
+      }
       default:
-        throw Error("a message that no coordinator sends to a server");
+        throw Error("a message that a shard server does not take");
     }
   }
 
-  int desk_of(std::uint32_t node) {
-    if (node >= kept_->sessions.size()) throw Error("there is no such node");
-    kept_->sessions[node].see();
-    return static_cast<int>(node);
-  }
-
-  void apply_pushes(const wire::ApplyPushes& told) {
+  static ApplyPushes decision_of(const wire::ApplyPushes& message) {
     ApplyPushes decision;
-    for (const std::uint32_t node : told.nodes()) decision.workers.push_back(desk_of(node));
-    decision.share = told.share();
-    decision.damping = told.damping();
-    decision.momentum = told.momentum();
-    kept_->shard.store.apply_pushes(decision);
+    for (const std::uint32_t worker : message.nodes()) {
+      decision.workers.push_back(static_cast<int>(worker));
+    }
+    decision.share = message.share();
+    decision.damping = message.damping();
+    decision.momentum = message.momentum();
+    return decision;
   }
 
   void send_shard(bool model) {
-    ServedShard& shard = kept_->shard;
-    const FloatBuffer none(model ? 0 : shard.pull_format.shard().size());
-    const FloatBuffer& momentum = shard.store.momentum().size() > 0 ? shard.store.momentum() : none;
-    const FloatBuffer& values = model ? std::as_const(shard.store).model() : momentum;
+    const ParameterStore& store = host_->store();
+    const FloatBuffer none(model ? 0 : host_->format().layout().size());
+    const FloatBuffer& momentum = store.momentum().size() > 0 ? store.momentum() : none;
+    const FloatBuffer& values = model ? store.model() : momentum;
     wire::Head head;
-    set_header(shard.pull_format.write({}, true, values.span(), payload_.next()),
-               *head.mutable_fetched()->mutable_payload());
+    set_header(host_->format().write({}, true, values.span(), payload_.next()),
+               *head.mutable_fetched()->mutable_update());
     channel_->send(message_of(head));
     for (auto& chunk : payload_.chunks(0)) channel_->send(std::move(chunk));
   }
 
   const ShardServerOptions& options_;
-  ShardHost& host_;
+  HostedShard& hosted_;
   ChannelEvents events_;
   std::shared_ptr<Channel> channel_;
   std::optional<HeartbeatThread> heartbeat_;
   Stopwatch heard_;
   Seconds evict_ = kAnswer;
-  std::shared_ptr<HostedShard> kept_;
+  std::shared_ptr<ShardHost> host_;  // null: the coordinator has not said yet what to hold
   FloatBuffer loaded_;
   bool loads_model_ = true;
-  std::optional<PayloadReader> reader_;  // of what is loaded
+  std::optional<ModelUpdateReader> reader_;  // of what is loaded
   PayloadBuffer payload_;
-  SessionEnd end_ = SessionEnd::over;  // as the leave or the refusal says
-  std::string put_off_;                // why there is no slot for it now
+  SessionEnd end_ = SessionEnd::over;  // as the last message says
+  std::string put_off_;                // why the run has no use for it now
 };
 
 }  // namespace
 
-int run_shard_server(const ShardServerOptions& options) {
-  ShardHost host;
+int run_shard_server(const ShardServerOptions& given) {
+  const ShardServerOptions options = with_transport(given);
+  HostedShard hosted;
   const auto listener =
       options.transport->listen(options.listen, [&](std::shared_ptr<Channel> channel) {
-        return std::make_shared<WorkerConnection>(options, host, std::move(channel));
+        return std::make_shared<WorkerConnection>(options, hosted, std::move(channel));
       });
   const std::string address = options.address.empty() ? listener->address() : options.address;
   return run_until_over({options.coordinator, options.patience, options.interrupted, options.say},
                         [&](std::string& why, bool& useful) {
-                          CoordinatorConnection service(options, address, host);
-                          const SessionEnd end = service.run(why);
-                          useful = service.useful();
+                          CoordinatorConnection connection(options, address, hosted);
+                          const SessionEnd end = connection.run(why);
+                          useful = connection.useful();
                           return end;
                         });
 }

@@ -1,5 +1,5 @@
-// A server: keeps a shard of the model for a coordinator. Workers pull it from here and
-// push to here; what becomes of pushes is the coordinator's to say.
+// A shard server: holds a shard of the model for a coordinator. Workers pull the shard from it and
+// push to it; the coordinator decides which pushes are applied.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,21 @@
 namespace evener {
 
 struct ShardServerOptions {
-  std::string coordinator;             // HOST:PORT
-  std::string listen = "127.0.0.1:0";  // for nodes
-  std::string address;                 // where nodes reach it; empty: where it listens
-  std::shared_ptr<Transport> transport = make_grpc_transport();
+  std::string coordinator;               // HOST:PORT
+  std::string listen = "127.0.0.1:0";    // for workers
+  std::string address;                   // where workers reach it; empty: where it listens
+  std::shared_ptr<Transport> transport;  // null: gRPC without TLS
   std::string token;
-  int threads = 1;        // that bring pushes into the shard
-  Seconds patience = 60;  // to look for a coordinator that is not there, or no longer
+  int threads = 1;        // that apply pushes to the shard
+  Seconds patience = 60;  // to try to reach the coordinator
   /// Asked several times a second; not 0: a signal has come, and the server leaves.
   std::function<int()> interrupted;
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
-/// Until the run is over or a signal comes; returns the process's exit code (visits.h). Error where
-/// the coordinator refuses it, or is not found for as long as patience lasts.
+/// Runs until the run is over or a signal comes. Returns the process's exit code (reconnect.h).
+/// Error where the coordinator refuses the server, or cannot be reached for as long as patience
+/// lasts.
 int run_shard_server(const ShardServerOptions& options);
 
 }  // namespace evener

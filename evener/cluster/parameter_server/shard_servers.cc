@@ -1,6 +1,7 @@
 #include "evener/cluster/parameter_server/shard_servers.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,8 +10,8 @@
 
 namespace evener {
 
-ShardServers::ShardServers(int count, Seconds beat, Seconds evict)
-    : beat_(beat), evict_(evict), servers_(static_cast<std::size_t>(count)) {}
+ShardServers::ShardServers(ShardServersOptions options)
+    : options_(std::move(options)), servers_(static_cast<std::size_t>(options_.count)) {}
 
 int ShardServers::join(std::shared_ptr<Channel> channel, const std::string& address) {
   const std::lock_guard lock(mutex_);
@@ -19,28 +20,48 @@ int ShardServers::join(std::shared_ptr<Channel> channel, const std::string& addr
   if (free == servers_.end() || !lost_.empty()) return -1;
   free->channel = std::move(channel);
   free->address = address;
+  changed_.notify_all();
   return static_cast<int>(free - servers_.begin());
 }
 
 void ShardServers::leave(int server, const std::string& why) {
   const std::lock_guard lock(mutex_);
-  Server& gone = servers_[static_cast<std::size_t>(server)];
-  gone.channel.reset();
-  gone.keeps = false;
-  if (gone.format) lost_ = fmt::format("server {} ({}): {}", server, gone.address, why);
+  Server& left = servers_[static_cast<std::size_t>(server)];
+  left.channel.reset();
+  left.keeps = false;
+  if (left.format) lost_ = fmt::format("server {} ({}): {}", server, left.address, why);
   changed_.notify_all();
-}
-
-void ShardServers::close(int server, const std::string& why) {
-  const std::lock_guard lock(mutex_);
-  const auto& channel = servers_[static_cast<std::size_t>(server)].channel;
-  if (channel) channel->close(why);
 }
 
 int ShardServers::joined() const {
   const std::lock_guard lock(mutex_);
+  return joined_locked();
+}
+
+int ShardServers::joined_locked() const {
   return static_cast<int>(std::count_if(servers_.begin(), servers_.end(),
                                         [](const Server& server) { return !!server.channel; }));
+}
+
+void ShardServers::await_all(const std::string& coordinator) {
+  std::unique_lock lock(mutex_);
+  if (joined_locked() == count()) return;
+  options_.say(fmt::format("waiting for {} at {}",
+                           count() == 1 ? "a server" : fmt::format("{} servers", count()),
+                           coordinator));
+  for (const Stopwatch waited; joined_locked() < count();) {
+    changed_.wait_for(lock, std::chrono::milliseconds(200));
+    if (options_.interrupted && options_.interrupted() != 0) {
+      throw Error("interrupted while there were too few servers");
+    }
+    if (waited.elapsed() < options_.patience) continue;
+    // Workers and servers may know the coordinator's host by another name.
+    throw Error(
+        fmt::format("{} of {} servers after {:g} s: start them with `evener server --coordinator "
+                    "HOST:{}`, or wait longer with --wait-seconds",
+                    joined_locked(), count(), options_.patience,
+                    coordinator.substr(coordinator.rfind(':') + 1)));
+  }
 }
 
 bool ShardServers::all_keep() const {
@@ -71,7 +92,7 @@ void ShardServers::check_locked() const {
   throw Error("a shard of the model is lost: " + lost_);
 }
 
-void ShardServers::tell(const wire::Head& head) {
+void ShardServers::send_all(const wire::Head& head) {
   const std::lock_guard lock(mutex_);
   for (auto& server : servers_) {
     if (server.channel) server.channel->send(message_of(head));
@@ -90,11 +111,11 @@ void ShardServers::keep(const Network& network, std::size_t slots, const Compres
     keep.set_floats(shards[i].floats);
     keep.set_slots(static_cast<std::uint32_t>(slots));
     keep.set_compression(static_cast<std::uint32_t>(pushes.kind));
-    keep.set_heartbeat(beat_);
-    keep.set_evict(evict_);
+    keep.set_heartbeat(options_.heartbeats.beat);
+    keep.set_evict(options_.heartbeats.evict);
     servers_[i].keeps = false;
     servers_[i].format.emplace(shards[i], Compression{});
-    if (!servers_[i].channel) throw Error(fmt::format("server {} has gone", i));
+    if (!servers_[i].channel) throw Error(fmt::format("server {} has left", i));
     servers_[i].channel->send(message_of(head));
   }
 }
@@ -106,7 +127,7 @@ void ShardServers::load(int vector, std::span<const float> values) {
     wire::Head head;
     head.mutable_load()->set_vector(static_cast<std::uint32_t>(vector));
     set_header(server.format->write({}, true, values, server.payload.next()),
-               *head.mutable_load()->mutable_payload());
+               *head.mutable_load()->mutable_update());
     server.channel->send(message_of(head));
     for (auto& chunk : server.payload.chunks(0)) server.channel->send(std::move(chunk));
   }
@@ -122,7 +143,7 @@ void ShardServers::fetch(int vector, std::span<float> values) {
     server.awaited = true;
     server.channel->send(message_of(head));
   }
-  // A server that is silent is closed by the heartbeats, which ends this wait.
+  // The heartbeats close the connection of a silent server, which ends this wait.
   changed_.wait(lock, [this] {
     return !lost_.empty() || std::none_of(servers_.begin(), servers_.end(),
                                           [](const Server& server) { return server.awaited; });
@@ -134,15 +155,16 @@ void ShardServers::fetch(int vector, std::span<float> values) {
 void ShardServers::fetched(int server, const wire::Fetched& fetched) {
   const std::lock_guard lock(mutex_);
   Server& from = servers_[static_cast<std::size_t>(server)];
-  if (!from.awaited || to_.empty()) throw Error("it sends a shard that nobody asked for");
-  from.reader = std::make_unique<PayloadReader>(*from.format, header_of(fetched.payload()), to_);
-  if (!fetched.payload().whole()) throw Error("it sends less than its shard");
+  if (!from.awaited || to_.empty()) throw Error("it sends a shard without a request");
+  const ModelUpdateHeader header = header_of(fetched.update());
+  if (!header.whole()) throw Error("it sends less than its shard");
+  from.reader.emplace(*from.format, header, to_);
 }
 
 void ShardServers::chunk(int server, const wire::Chunk& chunk, const Message& message) {
   const std::lock_guard lock(mutex_);
   Server& from = servers_[static_cast<std::size_t>(server)];
-  if (!from.reader) throw Error("it sends a shard that nobody asked for");
+  if (!from.reader) throw Error("it sends a shard without a request");
   from.reader->feed(chunk.offset(), message);
   if (!from.reader->complete()) return;
   from.reader.reset();
@@ -150,34 +172,35 @@ void ShardServers::chunk(int server, const wire::Chunk& chunk, const Message& me
   changed_.notify_all();
 }
 
-void ShardServers::grant(int node, std::uint64_t generation, std::uint64_t sequence) {
+void ShardServers::grant(int worker, std::uint64_t generation, std::uint64_t sequence) {
   wire::Head head;
-  head.mutable_grant()->set_node(static_cast<std::uint32_t>(node));
+  head.mutable_grant()->set_node(static_cast<std::uint32_t>(worker));
   head.mutable_grant()->set_generation(generation);
   head.mutable_grant()->set_sequence(sequence);
-  tell(head);
+  send_all(head);
 }
 
 void ShardServers::apply_pushes(const ApplyPushes& decision) {
   wire::Head head;
   wire::ApplyPushes& apply_pushes = *head.mutable_apply_pushes();
-  for (const int node : decision.workers) apply_pushes.add_nodes(static_cast<std::uint32_t>(node));
+  for (const int worker : decision.workers)
+    apply_pushes.add_nodes(static_cast<std::uint32_t>(worker));
   apply_pushes.set_share(decision.share);
   apply_pushes.set_damping(decision.damping);
   apply_pushes.set_momentum(decision.momentum);
-  tell(head);
+  send_all(head);
 }
 
-void ShardServers::reject(int node) {
+void ShardServers::reject(int worker) {
   wire::Head head;
-  head.mutable_reject()->set_node(static_cast<std::uint32_t>(node));
-  tell(head);
+  head.mutable_reject()->set_node(static_cast<std::uint32_t>(worker));
+  send_all(head);
 }
 
-void ShardServers::forget(int node) {
+void ShardServers::forget(int worker) {
   wire::Head head;
-  head.mutable_forget()->set_node(static_cast<std::uint32_t>(node));
-  tell(head);
+  head.mutable_forget()->set_node(static_cast<std::uint32_t>(worker));
+  send_all(head);
 }
 
 }  // namespace evener

@@ -1,8 +1,9 @@
-// The coordinator's side of servers that keep the model for it, a shard each. What was decided is
-// told to all of them, in the same order.
+// The shard servers of a coordinator, each of which holds a shard of the model. All of them are
+// sent the same decisions in the same order.
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,69 +11,80 @@
 #include <string>
 #include <vector>
 
+#include "evener/cluster/membership/heartbeats.h"
 #include "evener/cluster/transport/transport.h"
-#include "evener/cluster/wire/payload.h"
 #include "evener/cluster/wire/wire.h"
 #include "evener/core/time.h"
 #include "evener/policy/decisions.h"
 
 namespace evener {
 
+struct ShardServersOptions {
+  int count = 1;
+  HeartbeatLimits heartbeats;
+  Seconds patience = 60;  // to wait for all of them
+  std::function<int()> interrupted;
+  std::function<void(const std::string&)> say;
+};
+
 class ShardServers {
  public:
-  ShardServers(int count, Seconds beat, Seconds evict);
+  explicit ShardServers(ShardServersOptions options);
 
   int count() const { return static_cast<int>(servers_.size()); }
 
-  // Who is there. Any thread.
-  /// Its number; -1: all are there already.
+  // Membership. Any thread.
+  /// The number of the new server; -1: all are connected already.
   int join(std::shared_ptr<Channel> channel, const std::string& address);
   void leave(int server, const std::string& why);
-  void close(int server, const std::string& why);
   int joined() const;
-  /// All are there, and have room for what they were told to keep.
+  /// Whether all are connected and have memory for their shards.
   bool all_keep() const;
-  /// Where nodes find them, in the order of their shards.
+  /// Where workers reach them, in the order of their shards.
   std::vector<std::string> addresses() const;
-  /// Error where one of them was there and is gone: its shard is lost.
+  /// Error where a server that had a shard was lost.
   void check() const;
+  /// Waits until all are connected. Error where they do not come in time. `coordinator`: where
+  /// servers reach it.
+  void await_all(const std::string& coordinator);
 
-  // The coordinator's thread, when all are there.
-  /// They begin anew, with zeros.
+  // The scheduler's thread, when all are connected.
+  /// All start with new shards, of zeros.
   void keep(const Network& network, std::size_t slots, const Compression& pushes);
-  // Vector 0 is the model, 1 the momentum of its moves, zeros where there is none.
+  // Vector 0 is the model, 1 the momentum of its updates, zeros where there is none.
   void load(int vector, std::span<const float> values);
-  /// Waits for them. Error as check's.
+  /// Waits for the answers. Error as check().
   void fetch(int vector, std::span<float> values);
-  void grant(int node, std::uint64_t generation, std::uint64_t sequence);
+  void grant(int worker, std::uint64_t generation, std::uint64_t sequence);
   void apply_pushes(const ApplyPushes& decision);
-  void reject(int node);
-  void forget(int node);
+  void reject(int worker);
+  void forget(int worker);
 
-  // What they say; the transport's threads.
+  // Messages of servers. The transport's threads.
   void kept(int server);
   void fetched(int server, const wire::Fetched& fetched);
   void chunk(int server, const wire::Chunk& chunk, const Message& message);
 
  private:
   struct Server {
-    std::shared_ptr<Channel> channel;  // null: it is not there
+    std::shared_ptr<Channel> channel;  // null: it is not connected
     std::string address;
-    std::optional<PayloadFormat> format;  // of its shard, in the whole vector
+    std::optional<ModelUpdateFormat> format;  // of its shard, in the whole vector
     PayloadBuffer payload;
-    std::unique_ptr<PayloadReader> reader;  // of a shard that is coming in
+    std::optional<ModelUpdateReader> reader;  // of a shard that is arriving
     bool keeps = false, awaited = false;
   };
 
-  void tell(const wire::Head& head);
+  void send_all(const wire::Head& head);
   void check_locked() const;
+  int joined_locked() const;
 
-  Seconds beat_, evict_;
+  ShardServersOptions options_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Server> servers_;
   std::span<float> to_;  // of a fetch
-  std::string lost_;     // who, and why
+  std::string lost_;     // which server, and why; empty: none
 };
 
 }  // namespace evener

@@ -17,14 +17,14 @@ namespace evener {
 
 namespace {
 
-/// What outlives a broken connection.
+/// What a worker keeps when it reconnects.
 struct JobState {
   NodeWork work;
   Job job;
   int slot = -1;
 };
 
-/// One conversation, from hello to its end.
+/// One connection to the coordinator, from hello to its end.
 class CoordinatorClient {
  public:
   CoordinatorClient(const WorkerOptions& options, const MakeNodeWork& make, JobState& job_state)
@@ -48,29 +48,29 @@ class CoordinatorClient {
   CoordinatorClient(const CoordinatorClient&) = delete;
   CoordinatorClient& operator=(const CoordinatorClient&) = delete;
 
-  /// `why` tells of a loss.
+  /// `why`: of a connection that was lost.
   SessionEnd run(std::string& why) {
     for (;;) {
       const auto event = events_.get_within(kLook);
       if (options_.interrupted && options_.interrupted() != 0) {
-        say_farewell();
+        leave();
         return SessionEnd::signal;
       }
-      if (!server_gone_.empty() && since_gone_.elapsed() > kLeave) {
-        why = server_gone_;
+      if (!server_lost_.empty() && since_lost_.elapsed() > kLeave) {
+        why = server_lost_;
         return SessionEnd::lost;
       }
       if (!event) {
         const Seconds silence = heard_.elapsed();
         if (silence < (welcomed_ ? evict_ : kAnswer)) continue;
-        why = fmt::format("no sign of life for {:.0f} s", silence);
+        why = fmt::format("no heartbeat for {:.0f} s", silence);
         return SessionEnd::lost;
       }
       if (const std::string* end = event->end()) {
         why = *end;
         if (event->from == 0) return SessionEnd::lost;
-        if (server_gone_.empty()) since_gone_ = {};
-        server_gone_ = fmt::format("server {}: {}", event->from - 1, *end);
+        if (server_lost_.empty()) since_lost_ = {};
+        server_lost_ = fmt::format("server {}: {}", event->from - 1, *end);
         continue;
       }
       if (event->from == 0) heard_ = {};
@@ -84,10 +84,10 @@ class CoordinatorClient {
   bool welcomed() const { return welcomed_; }
 
  private:
-  // A server that is gone is mostly one that was told sooner that the run is over.
+  // A server that has left has mostly been told sooner that the run is over.
   static constexpr Seconds kLeave = 2;
 
-  /// False: the run is over.
+  /// Returns false where the run is over.
   bool take(int from, const Message& message) {
     const wire::Head head = head_of(message);
     switch (head.kind_case()) {
@@ -102,39 +102,39 @@ class CoordinatorClient {
         throw Error(fmt::format("the coordinator refuses this worker: {}", head.refusal().why()));
       case wire::Head::kOrder:
         if (shards_.empty()) {
-          throw Error("the coordinator asks before it has said what is trained");
+          throw Error("an order before the welcome");
         }
         if (from == 0) order_ = head.order();
-        if (ShardClient* shard = source_of(from)) {
+        if (ShardClient* shard = shard_of(from)) {
           shard->begin(head.order(), job_state_.work.replica->pulled());
         }
-        do_order_when_all_is_there();
+        do_order_if_complete();
         return true;
       case wire::Head::kFetchWorkerState:
         for (auto& part :
              messages_of(job_state_.work.replica->memory(head.fetch_worker_state().applied()),
-                         memory_format())) {
+                         state_format())) {
           channel_->send(std::move(part));
         }
         return true;
       case wire::Head::kWorkerState:
-        if (!remembered_) remembered_.emplace(memory_format());
-        if (remembered_->begin(head.worker_state())) remember();
+        if (!state_) state_.emplace(state_format());
+        if (state_->begin(head.worker_state())) restore_state();
         return true;
       case wire::Head::kChunk:
-        if (from == 0 && remembered_) {
-          if (remembered_->feed(head.chunk(), message)) remember();
+        if (from == 0 && state_) {
+          if (state_->feed(head.chunk(), message)) restore_state();
           return true;
         }
-        if (ShardClient* shard = source_of(from)) shard->feed(head.chunk(), message);
-        do_order_when_all_is_there();
+        if (ShardClient* shard = shard_of(from)) shard->feed(head.chunk(), message);
+        do_order_if_complete();
         return true;
       case wire::Head::kLeave:
         options_.say(head.leave().why());
         end_ = head.leave().failed() ? SessionEnd::failed : SessionEnd::over;
         return false;
       default:
-        return true;  // a sign of life
+        return true;  // a heartbeat
     }
   }
 
@@ -145,7 +145,7 @@ class CoordinatorClient {
     heartbeat_.emplace(*channel_, welcome.heartbeat());
     Job job = job_of(welcome);
     const int slot = static_cast<int>(welcome.node());
-    // One that only lost its connection has everything already.
+    // A worker that only lost its connection has everything already.
     if (!job_state_.work.replica || job.options != job_state_.job.options ||
         job.batch != job_state_.job.batch || slot != job_state_.slot) {
       job_state_.work = make_(job, slot);
@@ -153,8 +153,8 @@ class CoordinatorClient {
       job_state_.slot = slot;
     }
     push_ = FloatBuffer(layout_of(job_state_.work.network).size);
-    memory_format_.emplace(job_state_.work.network, Compression{});
-    find_sources(welcome);
+    state_format_.emplace(job_state_.work.network, Compression{});
+    connect_shards(welcome);
     wire::Head head;
     head.mutable_ready()->set_most_rows(job_state_.work.most_rows);
     set_fingerprint(job_state_.work.data, *head.mutable_ready()->mutable_data());
@@ -162,16 +162,16 @@ class CoordinatorClient {
     options_.say(fmt::format("joined as node {}", slot));
   }
 
-  const PayloadFormat& memory_format() {
-    if (!memory_format_) throw Error("the coordinator asks before it has said what is trained");
-    return *memory_format_;
+  const ModelUpdateFormat& state_format() {
+    if (!state_format_) throw Error("a worker state before the welcome");
+    return *state_format_;
   }
-  void remember() {
-    job_state_.work.replica->remember(remembered_->take());
-    remembered_.reset();
+  void restore_state() {
+    job_state_.work.replica->remember(state_->take());
+    state_.reset();
   }
 
-  void find_sources(const wire::Welcome& welcome) {
+  void connect_shards(const wire::Welcome& welcome) {
     const NodeWork& work = job_state_.work;
     servers_ = welcome.servers_size();
     if (servers_ == 0) shards_.emplace_back(channel_, whole_shard(work.network), work.compression);
@@ -190,13 +190,13 @@ class CoordinatorClient {
                            work.compression);
     }
   }
-  /// Null: the coordinator has no shard.
-  ShardClient* source_of(int from) {
+  /// Null: what sent the message is a coordinator without a shard.
+  ShardClient* shard_of(int from) {
     const int index = servers_ == 0 ? 0 : from - 1;
     return index < 0 || shards_.empty() ? nullptr : &shards_[static_cast<std::size_t>(index)];
   }
 
-  void do_order_when_all_is_there() {
+  void do_order_if_complete() {
     for (const auto& shard : shards_) {
       if (!shard.has(order_.sequence())) return;
     }
@@ -232,12 +232,12 @@ class CoordinatorClient {
     }
     const auto& rows = job_state_.work.replica->changed();
     for (auto& shard : shards_) shard.push(head, rows, std::as_const(push_).span());
-    if (servers_ > 0) channel_->send(message_of(head));  // what only the coordinator has to know
+    if (servers_ > 0) channel_->send(message_of(head));  // the loss and the time
   }
 
-  void say_farewell() {
+  void leave() {
     wire::Head head;
-    head.mutable_leave()->set_why("it was told to go");
+    head.mutable_leave()->set_why("it was stopped by a signal");
     channel_->send(message_of(head));
     drain(events_);
   }
@@ -245,7 +245,7 @@ class CoordinatorClient {
   const WorkerOptions& options_;
   const MakeNodeWork& make_;
   JobState& job_state_;
-  ChannelEvents events_;  // from the coordinator, 0, and from its servers
+  ChannelEvents events_;  // from the coordinator, 0, and from the shard servers
   std::shared_ptr<Channel> channel_;
   std::optional<HeartbeatThread> heartbeat_;
   Stopwatch heard_;
@@ -255,18 +255,19 @@ class CoordinatorClient {
   int servers_ = 0;
   std::deque<ShardClient> shards_;
   std::string put_off_;      // why there is no slot now
-  std::string server_gone_;  // which and why
-  Stopwatch since_gone_;
+  std::string server_lost_;  // which server, and why
+  Stopwatch since_lost_;
   wire::Order order_;
   FloatBuffer push_;
-  std::optional<PayloadFormat> memory_format_;
-  std::optional<WorkerStateReader> remembered_;  // what the coordinator has kept for it
-  SessionEnd end_ = SessionEnd::over;            // as the leave says
+  std::optional<ModelUpdateFormat> state_format_;
+  std::optional<WorkerStateReader> state_;  // that the coordinator sends
+  SessionEnd end_ = SessionEnd::over;       // as the leave message says
 };
 
 }  // namespace
 
-int run_worker(const WorkerOptions& options, const MakeNodeWork& make) {
+int run_worker(const WorkerOptions& given, const MakeNodeWork& make) {
+  const WorkerOptions options = with_transport(given);
   JobState job_state;
   return run_until_over({options.coordinator, options.patience, options.interrupted, options.say},
                         [&](std::string& why, bool& useful) {
@@ -295,7 +296,7 @@ std::string ask_status(Transport& transport, const std::string& coordinator,
     }
     const wire::Head answer = head_of(event->message());
     if (answer.has_status()) return answer.status().json();
-    if (!answer.has_refusal()) continue;  // a sign of life
+    if (!answer.has_refusal()) continue;  // a heartbeat
     why = answer.refusal().why();
     break;
   }

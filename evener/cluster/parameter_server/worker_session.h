@@ -1,98 +1,71 @@
-// Where a server meets one node: who it is, what it was granted and what it pushes. Used by
-// server.cc.
+// What one worker does with a shard of the model: a pull goes out with each order, and one push
+// comes in. Only ShardHost uses it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
-#include "evener/cluster/parameter_server/push_pull_session.h"
+#include "evener/cluster/transport/transport.h"
+#include "evener/cluster/wire/wire.h"
+#include "evener/runtime/parameter_store.h"
 
 namespace evener {
 
+/// A shard of a model that workers pull from and push to.
+struct ServedShard {
+  ServedShard(const Shard& shard, std::size_t workers, const Compression& pushes, int threads)
+      : store(shard, workers, threads),
+        pull_format(shard.alone(), {}),
+        push_format(shard.alone(), pushes) {}
+
+  ParameterStore store;
+  ModelUpdateFormat pull_format, push_format;
+};
+
+/// Any thread.
 class WorkerSession {
  public:
-  explicit WorkerSession(int node) : node_(node), push_pull_(node) {}
+  /// `shard` outlives it.
+  WorkerSession(int worker, ServedShard& shard) : worker_(worker), shard_(shard) {}
 
-  /// The coordinator lets this node pull now and push once; if it is not here yet, when it comes.
-  void grant(const wire::Grant& grant, ServedShard& shard) {
-    const std::lock_guard lock(mutex_);
-    granted_ = grant;
-    waits_ = true;
-    serve(shard);
-  }
-  /// Nothing of the node's is waited for any more.
-  void forget() {
-    const std::lock_guard lock(mutex_);
-    push_pull_.drop();
-    granted_.Clear();
-    waits_ = false;
-  }
-  /// What a transport's thread wrote into the shard's push is seen by who calls this.
-  void see() { const std::lock_guard lock(mutex_); }
+  void connect(std::shared_ptr<Channel> channel, std::uint64_t generation);
+  /// Nothing of a push that is incomplete is used.
+  void disconnect(const std::shared_ptr<Channel>& channel);
+  void close(const std::string& why);
 
-  void arrive(std::shared_ptr<Channel> channel, std::uint64_t generation, ServedShard& shard) {
-    const std::lock_guard lock(mutex_);
-    channel_ = std::move(channel);
-    generation_ = generation;
-    serve(shard);
-  }
-  void leave(const std::shared_ptr<Channel>& channel) {
-    const std::lock_guard lock(mutex_);
-    if (channel_ == channel) channel_.reset();
-  }
-  void close(const std::string& why) {
-    const std::lock_guard lock(mutex_);
-    if (channel_) channel_->close(why);
-  }
-  // What is to be told of a push, when it is complete or cannot be used. One that was not granted,
-  // or came before, is passed over.
-  std::optional<wire::Pushed> begin(const wire::Push& push, ServedShard& shard) {
-    const std::lock_guard lock(mutex_);
-    if (push.sequence() != granted_.sequence() || push.generation() != granted_.generation() ||
-        push_pull_.coming() || waits_) {
-      return std::nullopt;
-    }
-    return told([&] { return push_pull_.begin(shard, push.push()); });
-  }
-  std::optional<wire::Pushed> feed(const wire::Chunk& chunk, const Message& message) {
-    const std::lock_guard lock(mutex_);
-    if (!push_pull_.coming() || chunk.sequence() != granted_.sequence()) return std::nullopt;
-    return told([&] { return push_pull_.feed(chunk, message); });
-  }
+  /// The worker is sent this order with the shard as it is now, and may push once. Where it is not
+  /// connected yet, that happens when it connects.
+  void grant(wire::Order order, std::uint64_t generation);
+  /// No push of the worker is expected any more.
+  void revoke();
+  /// What another thread wrote into the shard's push is visible to the caller after this.
+  void synchronize() { const std::lock_guard lock(mutex_); }
+
+  // Returns a report when the push is complete or cannot be used. A push that was not granted, or
+  // that came before, is ignored.
+  std::optional<wire::Pushed> begin_push(const wire::Push& push);
+  std::optional<wire::Pushed> feed(const wire::Chunk& chunk, const Message& message);
 
  private:
-  void serve(ServedShard& shard) {
-    if (!waits_ || !channel_ || generation_ != granted_.generation()) return;
-    waits_ = false;
-    wire::Head head;
-    head.mutable_order()->set_sequence(granted_.sequence());
-    push_pull_.order(shard, head, *channel_);
-  }
-  template <class F>
-  std::optional<wire::Pushed> told(F step) {
-    wire::Pushed pushed;
-    pushed.set_node(static_cast<std::uint32_t>(node_));
-    pushed.set_generation(granted_.generation());
-    pushed.set_sequence(granted_.sequence());
-    try {
-      if (!step()) return std::nullopt;
-    } catch (const Error& problem) {
-      push_pull_.drop();
-      pushed.set_invalid(problem.what());
-    }
-    pushed.set_bytes(push_pull_.bytes());
-    granted_.Clear();  // once
-    return pushed;
-  }
+  void send_order();
+  std::optional<wire::Pushed> report(const std::string& invalid);
+  std::optional<wire::Pushed> report_if_complete();
+  void drop_push();
 
-  int node_;
+  int worker_;
+  ServedShard& shard_;
   std::mutex mutex_;
-  std::shared_ptr<Channel> channel_;
-  std::uint64_t generation_ = 0;  // of the node that the channel goes to
-  wire::Grant granted_;
-  bool waits_ = false;  // granted, and the node is not here yet
-  PushPullSession push_pull_;
+  std::shared_ptr<Channel> channel_;  // null: the worker is not connected
+  std::uint64_t generation_ = 0;      // of the connected worker
+  wire::Order order_;                 // that was granted last; its sequence is 0 after the push
+  std::uint64_t granted_generation_ = 0;
+  bool unsent_ = false;  // the order has not been sent
+  PayloadBuffer payload_;
+  std::size_t bytes_ = 0;                    // of the pull and of the push after it
+  std::optional<ModelUpdateReader> reader_;  // of the push that is arriving
 };
 
 }  // namespace evener

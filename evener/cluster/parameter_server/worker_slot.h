@@ -1,64 +1,43 @@
-// A slot for a node at the coordinator's: who has it, and what is under way there. Used by
-// nodes.cc.
+// The task that a worker slot of the coordinator has under way, and what has arrived of its push.
 #pragma once
 
-#include <memory>
-#include <mutex>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
-#include "evener/cluster/parameter_server/served_model.h"
-#include "evener/cluster/transport/transport.h"
 #include "evener/cluster/wire/wire.h"
 #include "evener/runtime/task.h"
 
 namespace evener {
 
+/// One call at a time.
 class WorkerSlot {
  public:
-  explicit WorkerSlot(int index) : index_(index) {}
+  /// Starts a task; the order for its worker. `shards`: so many parts a push has.
+  wire::Order assign(Task task, int shards, std::uint64_t generation, Seconds now);
 
-  // Who has it. With the lock of all slots held.
-  std::shared_ptr<Channel> channel;  // null: nobody
-  const void* session = nullptr;     // that the channel belongs to
-  std::string name;
-  std::uint64_t generation = 0;
-  bool joined = false;  // it is ready for tasks
-
-  /// The node's next task, of which `order` tells it.
-  void assign(const Task& given, Seconds now, ServedModel& model);
-  /// Sends the task and what its node has to know of the model: without the lock of all slots,
-  /// because a large model takes its time.
-  void order(Channel& to);
-  /// Whether it is the push that is waited for; a stale or repeated one is not.
-  bool expects(const wire::Push& push);
-  // What a push says of itself, and its parts, or what a server says of its part. The arrival, when
-  // it is complete. Error: it cannot be used.
-  std::optional<Arrival> begin_push(const wire::Push& push, Seconds now);
-  std::optional<Arrival> take_chunk(const wire::Chunk& chunk, const Message& message, Seconds now);
-  std::optional<Arrival> take_part(const wire::Pushed& part, Seconds now);
-  /// The push at hand cannot be used.
-  Arrival mark_invalid(const std::string& why, Seconds now);
-  /// The node is gone, or the model is: nothing of the push at hand is used. The task that was
-  /// under way.
+  /// Whether this is the expected push. A stale or repeated one is not.
+  bool expects(const wire::Push& push) const;
+  // What the worker reports about its push, and what the host of each shard reports about its part.
+  // Returns the arrival when everything is there.
+  std::optional<Arrival> push_arrived(const wire::Push& push, Seconds now);
+  std::optional<Arrival> part_arrived(const wire::Pushed& part, Seconds now);
+  /// The worker is lost, or the model is replaced. Returns the task that was under way.
   std::optional<Task> abandon();
 
  private:
-  Arrival arrival(Seconds now);
-  std::optional<Arrival> when_all_have_it(Seconds now);
+  std::optional<Arrival> arrival_if_complete(Seconds now);
 
-  int index_;
-  std::mutex mutex_;          // of what follows
   std::optional<Task> task_;  // under way
-  ServedModel* model_ = nullptr;
-  std::uint64_t sequence_ = 0;  // of the last order
+  int shards_ = 1;
+  std::uint64_t generation_ = 0;  // of the worker that has the task
+  std::uint64_t sequence_ = 0;    // of the last order
   Seconds ordered_ = 0;
   wire::Push push_;
-  PushPullSession push_pull_{index_};
-  // With servers: how many have their part of the push, its bytes, and why it cannot be used.
-  int parts_ = 0;
-  std::size_t bytes_ = 0;
-  std::string invalid_;
+  int parts_ = 0;          // of the push that have arrived
+  std::size_t bytes_ = 0;  // of these parts, and of their pulls
+  std::string invalid_;    // why the push cannot be used
 };
 
 }  // namespace evener

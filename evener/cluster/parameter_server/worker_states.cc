@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t kMostVectors = 8;
 
-WorkerState copy_of(const WorkerState& memory) {
+WorkerState copy_of(const WorkerState& state) {
   WorkerState copy;
-  for (const FloatBuffer& vector : memory) {
+  for (const FloatBuffer& vector : state) {
     std::copy_n(vector.data(), vector.size(), copy.emplace_back(vector.size()).data());
   }
   return copy;
@@ -19,15 +19,15 @@ WorkerState copy_of(const WorkerState& memory) {
 
 }  // namespace
 
-std::vector<Message> messages_of(const WorkerState& memory, const PayloadFormat& format) {
+std::vector<Message> messages_of(const WorkerState& state, const ModelUpdateFormat& format) {
   std::vector<Message> messages;
   wire::Head head;
-  wire::WorkerState& said = *head.mutable_worker_state();
-  said.set_vectors(static_cast<std::uint32_t>(memory.size()));
-  if (memory.empty()) messages.push_back(message_of(head));
-  for (const FloatBuffer& vector : memory) {
+  wire::WorkerState& message = *head.mutable_worker_state();
+  message.set_vectors(static_cast<std::uint32_t>(state.size()));
+  if (state.empty()) messages.push_back(message_of(head));
+  for (const FloatBuffer& vector : state) {
     auto bytes = std::make_shared<std::vector<std::byte>>();
-    set_header(format.write({}, true, vector.span(), *bytes), *said.mutable_payload());
+    set_header(format.write({}, true, vector.span(), *bytes), *message.mutable_vector());
     messages.push_back(message_of(head));
     for (auto& chunk : chunks_of(bytes, 0)) messages.push_back(std::move(chunk));
   }
@@ -36,15 +36,15 @@ std::vector<Message> messages_of(const WorkerState& memory, const PayloadFormat&
 
 bool WorkerStateReader::begin(const wire::WorkerState& head) {
   if (reader_ || head.vectors() > kMostVectors || state_.size() > head.vectors()) {
-    throw Error("a memory that cannot be one");
+    throw Error("a worker state with too many vectors");
   }
   vectors_ = head.vectors();
   if (vectors_ == 0) return true;
-  const PayloadHeader header = header_of(head.payload());
-  if (!header.whole) throw Error("a memory with parts of a vector");
+  const ModelUpdateHeader header = header_of(head.vector());
+  if (!header.whole()) throw Error("a worker state with a part of a vector");
   format_.check(header);
-  state_.emplace_back(format_.shard().size());
-  reader_ = std::make_unique<PayloadReader>(format_, header, state_.back().span());
+  state_.emplace_back(format_.layout().size());
+  reader_.emplace(format_, header, state_.back().span());
   return false;
 }
 
@@ -67,72 +67,72 @@ void WorkerStates::begin(const Network& network) {
 
 std::vector<WorkerState> WorkerStates::fetch(const std::vector<char>& applied) {
   std::unique_lock lock(mutex_);
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    Node& node = nodes_[i];
-    node.memory.clear();
-    if (node.pending) node.memory = copy_of(*node.pending);  // it has not been told yet
-    if (!node.channel || node.pending) continue;
-    node.reader.emplace(*format_);
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    Worker& worker = workers_[i];
+    worker.state.clear();
+    if (worker.pending) worker.state = copy_of(*worker.pending);  // it has not been restored yet
+    if (!worker.channel || worker.pending) continue;
+    worker.reader.emplace(*format_);
     wire::Head head;
     head.mutable_fetch_worker_state()->set_applied(applied[i] != 0);
-    node.channel->send(message_of(head));
+    worker.channel->send(message_of(head));
   }
-  // A node that is silent is closed by the heartbeats, which ends this wait.
+  // The heartbeats close the connection of a silent worker, which ends this wait.
   changed_.wait(lock, [this] {
-    return std::none_of(nodes_.begin(), nodes_.end(),
-                        [](const Node& node) { return !!node.reader; });
+    return std::none_of(workers_.begin(), workers_.end(),
+                        [](const Worker& worker) { return !!worker.reader; });
   });
-  std::vector<WorkerState> worker_states;
-  for (auto& node : nodes_) worker_states.push_back(std::exchange(node.memory, {}));
-  return worker_states;
+  std::vector<WorkerState> states;
+  for (auto& worker : workers_) states.push_back(std::exchange(worker.state, {}));
+  return states;
 }
 
-void WorkerStates::remember(std::vector<WorkerState> worker_states) {
+void WorkerStates::set(std::vector<WorkerState> states) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].pending = std::move(worker_states[i]);
+  for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i].pending = std::move(states[i]);
 }
 
-void WorkerStates::join(int node, std::shared_ptr<Channel> channel) {
+void WorkerStates::join(int worker, std::shared_ptr<Channel> channel) {
   const std::lock_guard lock(mutex_);
-  at(node).channel = std::move(channel);
+  at(worker).channel = std::move(channel);
 }
 
-void WorkerStates::leave(int node) {
+void WorkerStates::leave(int worker) {
   const std::lock_guard lock(mutex_);
-  at(node).channel.reset();
-  finish(at(node));
+  at(worker).channel.reset();
+  finish(at(worker));
 }
 
-void WorkerStates::tell(int node, Channel& to) {
-  std::optional<WorkerState> memory;
+void WorkerStates::restore(int worker, Channel& to) {
+  std::optional<WorkerState> state;
   {
     const std::lock_guard lock(mutex_);
-    memory = std::exchange(at(node).pending, std::nullopt);
+    state = std::exchange(at(worker).pending, std::nullopt);
   }
-  if (!memory) return;
-  for (auto& message : messages_of(*memory, *format_)) to.send(std::move(message));
+  if (!state) return;
+  for (auto& message : messages_of(*state, *format_)) to.send(std::move(message));
 }
 
-void WorkerStates::worker_state_arrived(int node, const wire::WorkerState& memory) {
+void WorkerStates::arrived(int worker, const wire::WorkerState& state) {
   const std::lock_guard lock(mutex_);
-  Node& from = at(node);
-  if (!from.reader) throw Error("it sends what nobody asked for");
-  if (from.reader->begin(memory)) finish(from);
+  Worker& from = at(worker);
+  if (!from.reader) throw Error("it sends a state without a request");
+  if (from.reader->begin(state)) finish(from);
 }
 
-bool WorkerStates::chunk(int node, const wire::Chunk& chunk, const Message& message) {
+bool WorkerStates::chunk(int worker, const wire::Chunk& chunk, const Message& message) {
   const std::lock_guard lock(mutex_);
-  Node& from = at(node);
+  Worker& from = at(worker);
   if (!from.reader || !from.reader->reads()) return false;
   if (from.reader->feed(chunk, message)) {
-    from.memory = from.reader->take();
+    from.state = from.reader->take();
     finish(from);
   }
   return true;
 }
 
-void WorkerStates::finish(Node& node) {
-  node.reader.reset();
+void WorkerStates::finish(Worker& worker) {
+  worker.reader.reset();
   changed_.notify_all();
 }
 

@@ -1,5 +1,5 @@
-// What nodes remember beside the model: their optimizer's sums, and what compression owes. The
-// coordinator asks for it for a checkpoint, and gives it back where a run goes on from one.
+// What workers keep beside the model: their optimizer's vectors, and what compression has not sent
+// yet. The coordinator fetches it for a checkpoint and sends it back where a run is resumed.
 #pragma once
 
 #include <condition_variable>
@@ -9,73 +9,72 @@
 #include <vector>
 
 #include "evener/cluster/transport/transport.h"
-#include "evener/cluster/wire/payload.h"
 #include "evener/cluster/wire/wire.h"
 #include "evener/runtime/node_replica.h"
 
 namespace evener {
 
-/// The messages that carry a memory, either way; none of it: the node begins anew.
-std::vector<Message> messages_of(const WorkerState& memory, const PayloadFormat& format);
+/// The messages that carry a state, in either direction. An empty state resets the worker's.
+std::vector<Message> messages_of(const WorkerState& state, const ModelUpdateFormat& format);
 
-/// Puts a memory together as it comes. Error where it cannot be one.
+/// Reads a state as it arrives. Error where it cannot be one.
 class WorkerStateReader {
  public:
   /// `format` outlives it.
-  explicit WorkerStateReader(const PayloadFormat& format) : format_(format) {}
-  // Whether it is complete with this.
+  explicit WorkerStateReader(const ModelUpdateFormat& format) : format_(format) {}
+  // Return whether the state is complete.
   bool begin(const wire::WorkerState& head);
   bool feed(const wire::Chunk& chunk, const Message& message);
-  /// A vector is coming in.
-  bool reads() const { return reader_ != nullptr; }
-  /// Where a number was not finite: nothing.
+  /// Whether a vector is arriving.
+  bool reads() const { return reader_.has_value(); }
+  /// Empty where a number was not finite.
   WorkerState take();
 
  private:
   bool complete() const { return vectors_ == 0 || (state_.size() == vectors_ && !reader_); }
 
-  const PayloadFormat& format_;
+  const ModelUpdateFormat& format_;
   std::size_t vectors_ = 0;
   WorkerState state_;
   bool finite_ = true;
-  std::unique_ptr<PayloadReader> reader_;
+  std::optional<ModelUpdateReader> reader_;
 };
 
 class WorkerStates {
  public:
-  explicit WorkerStates(std::size_t slots) : nodes_(slots) {}
+  explicit WorkerStates(std::size_t slots) : workers_(slots) {}
 
-  // The coordinator's thread, while every node is idle.
+  // The scheduler's thread, while every worker is idle.
   void begin(const Network& network);
-  /// Waits for those that are there; of the others, nothing. `applied`: what became of each one's
-  /// last push.
+  /// Waits for the workers that are connected; the states of others are empty. `applied`: by
+  /// worker, whether its last push was applied.
   std::vector<WorkerState> fetch(const std::vector<char>& applied);
-  /// Told to whoever has the slot before its next order.
-  void remember(std::vector<WorkerState> worker_states);
+  /// The worker in each slot restores its state before its next order.
+  void set(std::vector<WorkerState> states);
 
   // Any thread.
-  void join(int node, std::shared_ptr<Channel> channel);
-  void leave(int node);
-  /// What the node is to remember goes there, once.
-  void tell(int node, Channel& to);
-  void worker_state_arrived(int node, const wire::WorkerState& memory);
-  /// False: the chunk is of something else.
-  bool chunk(int node, const wire::Chunk& chunk, const Message& message);
+  void join(int worker, std::shared_ptr<Channel> channel);
+  void leave(int worker);
+  /// Sends the state that was set for the worker, once.
+  void restore(int worker, Channel& to);
+  void arrived(int worker, const wire::WorkerState& state);
+  /// Returns whether the chunk belongs to a state.
+  bool chunk(int worker, const wire::Chunk& chunk, const Message& message);
 
  private:
-  struct Node {
-    std::shared_ptr<Channel> channel;         // null: nobody is there
-    std::optional<WorkerStateReader> reader;  // of what was asked for
-    WorkerState memory;                       // that came
-    std::optional<WorkerState> pending;       // to be told
+  struct Worker {
+    std::shared_ptr<Channel> channel;         // null: not connected
+    std::optional<WorkerStateReader> reader;  // of a state that was requested
+    WorkerState state;                        // that has arrived
+    std::optional<WorkerState> pending;       // to be restored
   };
-  Node& at(int node) { return nodes_[static_cast<std::size_t>(node)]; }
-  void finish(Node& node);
+  Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
+  void finish(Worker& worker);
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<PayloadFormat> format_;
-  std::vector<Node> nodes_;
+  std::optional<ModelUpdateFormat> format_;
+  std::vector<Worker> workers_;
 };
 
 }  // namespace evener

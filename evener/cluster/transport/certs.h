@@ -1,4 +1,4 @@
-// A small authority of one's own for mutual TLS: for tests, and for clusters that have none.
+// A small certificate authority for mutual TLS: for tests, and for clusters that have none.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct CertsOptions {
 };
 
 /// Writes ca.pem, and .pem and .key of coordinator and worker; keys can be read by the user alone.
-/// The authority's own key is not kept, so nobody can join it later. UsageError where the folder
-/// has an authority already.
+/// The authority's own key is not kept, so no certificate can be added later. UsageError where the
+/// folder has an authority already.
 void make_certs(const CertsOptions& options);
 
 }  // namespace evener

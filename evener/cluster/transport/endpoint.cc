@@ -72,7 +72,7 @@ void Endpoint::deliver(Message message) {
 }
 
 void Endpoint::finish(const std::string& why) {
-  // The handler may own this endpoint's channel, and the other way round: here that ends.
+  // The handler may own this endpoint's channel, and the endpoint owns the handler until here.
   if (const auto handler = std::exchange(handler_, nullptr)) handler->ended(why);
   const std::lock_guard lock(mutex_);
   over_ = true;
@@ -86,7 +86,7 @@ class OwnedChannel final : public Channel {
   OwnedChannel(std::shared_ptr<Endpoint> endpoint, std::shared_ptr<void> owner)
       : owner_(std::move(owner)), endpoint_(std::move(endpoint)) {}
   ~OwnedChannel() override {
-    endpoint_->close("it is over");
+    endpoint_->close("the channel was closed");
     endpoint_->await_end();
   }
   void send(Message message) override { endpoint_->send(std::move(message)); }

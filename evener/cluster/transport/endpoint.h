@@ -1,5 +1,5 @@
-// One side of a conversation, for transports whose handlers a executor calls: what is the same
-// wherever the other side is.
+// One side of a connection, for transports whose handlers an executor calls. The same for all of
+// them, wherever the other side is.
 #pragma once
 
 #include <condition_variable>
@@ -16,20 +16,20 @@ namespace evener {
 
 class Endpoint : public Channel, public std::enable_shared_from_this<Endpoint> {
  public:
-  /// The executor outlives the conversation, but not this object.
+  /// The executor outlives the connection; this object may outlive the executor.
   explicit Endpoint(SerialExecutor& executor) : executor_(executor) {}
 
   void send(Message message) final;
   void close(const std::string& why) final;
 
-  // For the transport: what the executor brings, in this order.
-  /// Who hears it. Of one that others began: whom `accept` makes.
+  // For the transport: the executor runs these in the order of the calls.
+  /// Sets the handler. For a connection that another process opened, `accept` makes it.
   void begin(std::shared_ptr<Handler> handler);
   void begin(const Accept& accept);
   void bring(Message message);
-  /// The other side has ended it, or is gone.
+  /// The other side has closed the connection, or has died.
   void bring_end(const std::string& why);
-  /// Until the handler has been told of the end. Not in a handler.
+  /// Waits until the handler was told of the end. Not in a handler.
   void await_end();
 
  protected:
@@ -38,9 +38,9 @@ class Endpoint : public Channel, public std::enable_shared_from_this<Endpoint> {
   virtual void carry_end(const std::string& why) = 0;
 
  private:
-  /// Whether this call has ended it.
+  /// Whether this call has ended the connection.
   bool end_it(const std::string& why, bool tell_other);
-  // By the executor.
+  // Run by the executor.
   void deliver(Message message);
   void finish(const std::string& why);
 
@@ -52,17 +52,18 @@ class Endpoint : public Channel, public std::enable_shared_from_this<Endpoint> {
   std::shared_ptr<Handler> handler_;  // of the executor's thread
 };
 
-/// A side that ends when it goes, for who has connected. `owner` is what carries it.
+/// A channel that closes the connection when it is destroyed, for the side that has connected.
+/// `owner` is kept alive with it.
 std::shared_ptr<Channel> owned_channel(std::shared_ptr<Endpoint> side, std::shared_ptr<void> owner);
 
-/// The conversations that others began with a listener.
+/// The connections that other processes have opened to a listener.
 class AcceptedConnections {
  public:
   AcceptedConnections(SerialExecutor& executor, Accept accept)
       : executor_(executor), accept_(std::move(accept)) {}
-  /// Its handler is made before anything is brought to it.
+  /// Its handler is made before a message is delivered.
   void admit(const std::shared_ptr<Endpoint>& side);
-  /// Waits until all have been told. Nobody is admitted any more.
+  /// Waits until all handlers were told. No connection is admitted after that.
   void end_all(const std::string& why);
 
  private:

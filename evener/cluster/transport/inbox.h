@@ -1,4 +1,4 @@
-// Carries what the transport's threads bring to a thread of one's own.
+// A handler that puts what arrives into a queue, for a thread of its owner.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace evener {
 
-/// A message, or the conversation's end.
+/// A message, or why the connection has ended.
 struct ChannelEvent {
-  int from = 0;  // who this inbox was made for
+  int from = 0;  // the number that the inbox was made with
   std::variant<Message, std::string> what;
 
   const std::string* end() const { return std::get_if<std::string>(&what); }
@@ -21,7 +21,7 @@ struct ChannelEvent {
 };
 using ChannelEvents = Mailbox<ChannelEvent>;
 
-/// `queue` outlives the conversation.
+/// `queue` outlives the connection.
 class Inbox final : public Handler {
  public:
   explicit Inbox(ChannelEvents& queue, int from = 0) : queue_(queue), from_(from) {}
@@ -33,11 +33,11 @@ class Inbox final : public Handler {
   int from_;
 };
 
-inline constexpr Seconds kLook = 0.1;   // how often signals and silence are looked at
+inline constexpr Seconds kLook = 0.1;   // how often signals and silence are checked
 inline constexpr Seconds kPause = 0.5;  // before the next try
-inline constexpr Seconds kAnswer = 10;  // to be answered by who listens there
+inline constexpr Seconds kAnswer = 10;  // to wait for an answer
 
-/// Until the conversation with `from` has ended, or a moment has passed.
+/// Waits until the connection with number `from` has ended, or a second has passed.
 inline void drain(ChannelEvents& queue, int from = 0) {
   constexpr Seconds kMoment = 1;
   while (const auto last = queue.get_within(kMoment)) {

@@ -1,4 +1,4 @@
-// Conversations between threads of one process.
+// Connections between threads of one process.
 #include <map>
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@ class LocalEndpoint final : public Endpoint {
     if (other_) other_->bring(std::move(message));
   }
   void carry_end(const std::string& why) override {
-    if (other_) other_->bring_end("the other endpoint has ended it: " + why);
-    other_.reset();  // each has the other: here that ends
+    if (other_) other_->bring_end("the other side has closed the connection: " + why);
+    other_.reset();  // the two endpoints own each other until here
   }
 
  private:
@@ -47,7 +47,7 @@ class LocalListener final : public Listener {
       address_ = fmt::format("local {}", network_->names++);
     }
     if (!network_->listeners.emplace(address_, &accepted_).second) {
-      throw Error(fmt::format("{}: cannot listen there: somebody does already", address_));
+      throw Error(fmt::format("{}: cannot listen there: the address is taken", address_));
     }
   }
   ~LocalListener() override {
@@ -55,7 +55,7 @@ class LocalListener final : public Listener {
       const std::lock_guard lock(network_->mutex);
       network_->listeners.erase(address_);
     }
-    accepted_.end_all("the listener has gone");
+    accepted_.end_all("the listener was closed");
   }
   LocalListener(const LocalListener&) = delete;
   LocalListener& operator=(const LocalListener&) = delete;
@@ -79,7 +79,7 @@ class LocalTransport final : public Transport {
     const std::lock_guard lock(network_->mutex);
     const auto found = network_->listeners.find(address);
     if (found == network_->listeners.end()) {
-      here->bring_end(fmt::format("cannot connect: nobody listens at '{}'", address));
+      here->bring_end(fmt::format("cannot connect: nothing listens at '{}'", address));
     } else {
       auto there = std::make_shared<LocalEndpoint>(network_->executor);
       here->meet(there);

@@ -1,5 +1,5 @@
-// A thread that runs tasks one after the other: transports without threads of their own call
-// handlers by it.
+// A thread that runs tasks one after the other. Transports without threads of their own call
+// handlers on it.
 #pragma once
 
 #include <atomic>
@@ -14,16 +14,16 @@ namespace evener {
 class SerialExecutor {
  public:
   SerialExecutor();
-  /// Tasks that are left are not run. Not on its own thread.
+  /// Tasks that are left are dropped. Not on its own thread.
   ~SerialExecutor();
   SerialExecutor(const SerialExecutor&) = delete;
   SerialExecutor& operator=(const SerialExecutor&) = delete;
 
-  /// Returns at once. An task does not throw.
+  /// Returns at once. A task must not throw.
   void put(std::function<void()> task);
-  /// Until all that was put before is done. Not on its own thread.
+  /// Waits until all tasks that were put before are done. Not on its own thread.
   void flush();
-  /// Tasks that are not done.
+  /// How many tasks are not done.
   std::size_t waiting() const { return waiting_; }
 
  private:

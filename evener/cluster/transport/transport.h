@@ -1,5 +1,5 @@
-// Conversations between processes: messages in order, both ways, until one side ends it. What
-// carries them is behind these few types.
+// Connections between processes: messages in order, in both directions, until one side closes the
+// connection. gRPC, MPI and threads of one process are behind these types.
 #pragma once
 
 #include <cstddef>
@@ -11,42 +11,44 @@
 
 namespace evener {
 
-/// A small head that says what it is (wire.proto), and bytes that travel without being copied.
+/// A small head (wire.proto) and a body of bytes that is sent without a copy.
 struct Message {
   std::string head;
   std::vector<std::span<const std::byte>> body;  // in pieces
   std::shared_ptr<const void> owner;             // of the body
 
   std::size_t body_size() const;
-  /// As it counts for kMostMessageBytes: the head's length, the head and the body.
+  /// As it counts for kMostMessageBytes: the length of the head, the head and the body.
   std::size_t size() const;
 };
 
-/// No message is larger than this; what is, is sent in chunks (payload.h). One that is all the same
-/// ends its conversation.
+/// The largest message. Larger data is sent in chunks (chunks.h). A larger message closes its
+/// connection.
 inline constexpr std::size_t kMostMessageBytes = std::size_t{4} << 20;
 
-/// One conversation, as one of the two sees it. All calls return at once, from any thread.
+/// One side of a connection. All calls return at once, and can come from any thread.
 class Channel {
  public:
   virtual ~Channel() = default;
-  /// After the end of the conversation nothing happens.
+  /// Does nothing after the connection has ended.
   virtual void send(Message message) = 0;
-  /// What was sent before may be lost.
+  /// Messages that were sent before may be lost.
   virtual void close(const std::string& why) = 0;
 };
 
-/// The other end of it: called by the transport's threads, one call at a time for a conversation.
+/// Receives what arrives on a connection. The transport's threads call it, one call at a time for a
+/// connection.
 class Handler {
  public:
   virtual ~Handler() = default;
-  /// Error: the conversation ends with that reason.
+  /// An Error that it throws closes the connection with that reason.
   virtual void received(Message message) = 0;
   /// The last call.
   virtual void ended(const std::string& why) = 0;
 };
 
-/// PEM texts; mutual: each side shows a certificate that the authority signed. Empty: no TLS.
+/// PEM texts. TLS is mutual: each side shows a certificate that the authority signed. Empty: no
+/// TLS.
 struct Tls {
   std::string authority, certificate, key;
 
@@ -55,32 +57,39 @@ struct Tls {
 
 class Listener {
  public:
-  /// Ends all conversations.
+  /// Closes all connections.
   virtual ~Listener() = default;
-  /// Where others reach it: what was asked for, with what was left open filled in.
+  /// Where others reach it: the address that was asked for, with the port or name that was chosen.
   virtual std::string address() const = 0;
 };
 
-/// Makes the handler of a conversation that somebody has begun.
+/// Makes the handler of a connection that another process has opened.
 using Accept = std::function<std::shared_ptr<Handler>(std::shared_ptr<Channel>)>;
 
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// Error where the address cannot be had.
+  /// Error where it cannot listen at the address.
   virtual std::unique_ptr<Listener> listen(const std::string& address, Accept accept) = 0;
-  /// Begins a conversation. That it failed is told by `ended`. When the channel goes, it has ended;
-  /// it must not go in a handler.
+  /// Opens a connection. Where that fails, `ended` is called. The destructor of the channel waits
+  /// for the end of the connection, so it must not run in a handler.
   virtual std::shared_ptr<Channel> connect(const std::string& address,
                                            std::shared_ptr<Handler> handler) = 0;
 };
 
-/// Between any machines. An address is HOST:PORT, port 0: any that is free. `dead_after`: seconds
-/// until a conversation ends whose other side the network no longer reaches; 0: when TCP finds out,
-/// which may take a quarter of an hour.
+/// Between any machines. An address is HOST:PORT, port 0: any free port. `dead_after`: seconds
+/// until a connection ends whose other side the network does not reach any more; 0: when TCP
+/// notices, which may take a quarter of an hour. UsageError in a build without gRPC.
 std::shared_ptr<Transport> make_grpc_transport(const Tls& tls = {}, double dead_after = 0);
 
-/// Between threads of this process. An address is any name; to listen, empty: one that is free.
+/// Between threads of this process. An address is any name; to listen, empty: any free name.
 std::shared_ptr<Transport> make_local_transport();
+
+/// Options with gRPC without TLS where no transport was given.
+template <class Options>
+Options with_transport(Options options) {
+  if (!options.transport) options.transport = make_grpc_transport();
+  return options;
+}
 
 }  // namespace evener

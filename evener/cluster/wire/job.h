@@ -1,4 +1,4 @@
-// What a node that joins is told: by a coordinator, or by peers without one.
+// What is trained, as a process that joins is told by a coordinator or by gossip peers.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace evener {
 
-/// What the data must be for row numbers to mean the same everywhere.
+/// Row numbers mean the same where the fingerprint of the data is the same.
 struct DataFingerprint {
   std::uint64_t rows = 0, features = 0, labels = 0, checksum = 0;
 
@@ -18,7 +18,7 @@ struct DataFingerprint {
 struct Job {
   std::map<std::string, std::string> options;  // of the run, resolved
   DataFingerprint data;
-  std::size_t batch = 0;  // rows that a node gets for a step
+  std::size_t batch = 0;  // rows that a worker gets for a step
 };
 
 }  // namespace evener

@@ -1,38 +1,34 @@
 #include "evener/cluster/wire/model_update_format.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "evener/cluster/wire/wire.pb.h"
 #include "evener/core/error.h"
-#include "evener/runtime/compression.h"
+#include "evener/core/finite.h"
 
 namespace evener {
 
 namespace {
 
-using Ids = std::vector<std::uint32_t>;
+using Places = ModelUpdate::Places;
 
 std::size_t bytes_of_number(bool half) {
   return half ? sizeof(std::uint16_t) : sizeof(float);
 }
 
-/// How many values such a update has; Error where there is none such.
-std::size_t values_of(const ModelUpdateLayout& map, const ModelUpdateHeader& header) {
-  const std::size_t size = bytes_of_number(header.half);
-  switch (header.places) {
-    case ModelUpdate::Places::offered:  // as many as were offered, which whoever offered them knows
-      if (header.rows + header.labels + header.picked > 0 || header.some) break;
-      if (header.bytes % size == 0 && header.bytes / size <= map.size()) return header.bytes / size;
-      break;
-    case ModelUpdate::Places::all:
-      if (header.rows > 0 || header.labels > 0) break;
-      return header.some ? header.picked : map.size();
-    case ModelUpdate::Places::listed:
-      return header.some ? header.picked : map.numbers(header.rows, header.labels);
-  }
-  throw Error(fmt::format("{} bytes that are no update", header.bytes));
+std::size_t bytes_of_ids(const ModelUpdateHeader& header) {
+  return (header.rows + header.labels + header.picked) * sizeof(std::uint32_t);
+}
+
+/// How many values follow the ids. Only for a header that was checked.
+std::size_t count_values(const ModelUpdateLayout& layout, const ModelUpdateHeader& header) {
+  if (header.places == Places::offered) return header.bytes / bytes_of_number(header.half);
+  if (header.some) return header.picked;
+  return header.places == Places::all ? layout.size() : layout.numbers(header.rows, header.labels);
 }
 
 void append(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
@@ -40,20 +36,39 @@ void append(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
   to.insert(to.end(), first, first + bytes);
 }
 
-void check_ids(const Ids& ids, std::size_t count, const char* what) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < count && (i == 0 || ids[i] > ids[i - 1])) continue;
-    throw Error(fmt::format("{} that are none of the model's", what));
+void append_ids(std::span<const std::uint32_t> ids, std::vector<std::byte>& to) {
+  append(to, ids.data(), ids.size_bytes());
+}
+
+void append_numbers(std::span<const float> numbers, bool half, std::vector<std::byte>& to) {
+  if (!half) return append(to, numbers.data(), numbers.size_bytes());
+  for (const float number : numbers) {
+    const std::uint16_t bits = half_bits(number);
+    append(to, &bits, sizeof bits);
   }
+}
+
+void check_ids(std::span<const std::uint32_t> ids, std::size_t count, bool ascending,
+               const char* what) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const bool in_order = !ascending || i == 0 || ids[i] > ids[i - 1];
+    if (ids[i] >= count || !in_order) {
+      throw Error(fmt::format("{} {} is out of range or out of order", what, ids[i]));
+    }
+  }
+}
+
+void copy_bytes(void* to, std::size_t offset, std::span<const std::byte> piece) {
+  if (!piece.empty()) std::memcpy(static_cast<std::byte*>(to) + offset, piece.data(), piece.size());
 }
 
 }  // namespace
 
 ModelUpdateHeader header_of(const wire::ModelUpdate& update) {
-  if (update.places() > static_cast<std::uint32_t>(ModelUpdate::Places::offered)) {
-    throw Error("a update of a kind that there is not");
+  if (update.places() > static_cast<std::uint32_t>(Places::offered)) {
+    throw Error("an update with an unknown kind of places");
   }
-  return {static_cast<ModelUpdate::Places>(update.places()),
+  return {static_cast<Places>(update.places()),
           update.rows(),
           update.labels(),
           update.picked(),
@@ -62,85 +77,189 @@ ModelUpdateHeader header_of(const wire::ModelUpdate& update) {
           update.bytes()};
 }
 
-void set_header(const ModelUpdate& update, wire::ModelUpdate& header) {
-  header.set_places(static_cast<std::uint32_t>(update.places));
-  header.set_rows(update.rows.size());
-  header.set_labels(update.labels.size());
-  header.set_picked(update.picked.size());
-  header.set_some(update.some);
-  header.set_half(update.half);
-  header.set_bytes(update.bytes());
+void set_header(const ModelUpdateHeader& header, wire::ModelUpdate& update) {
+  update.set_places(static_cast<std::uint32_t>(header.places));
+  update.set_rows(header.rows);
+  update.set_labels(header.labels);
+  update.set_picked(header.picked);
+  update.set_some(header.some);
+  update.set_half(header.half);
+  update.set_bytes(header.bytes);
 }
 
-void write_update(const ModelUpdate& update, std::vector<std::byte>& payload) {
+ModelUpdateHeader write_update(const ModelUpdate& update, std::vector<std::byte>& payload) {
   payload.clear();
   payload.reserve(update.bytes());
-  for (const Ids* ids : {&update.rows, &update.labels, &update.picked}) {
-    append(payload, ids->data(), ids->size() * sizeof(std::uint32_t));
-  }
-  if (!update.half) {
-    return append(payload, update.values.data(), update.values.size() * sizeof(float));
-  }
-  for (const float value : update.values) {
-    const std::uint16_t bits = half_bits(value);
-    append(payload, &bits, sizeof bits);
-  }
+  append_ids(update.rows, payload);
+  append_ids(update.labels, payload);
+  append_ids(update.picked, payload);
+  append_numbers(update.values, update.half, payload);
+  return {update.places, update.rows.size(), update.labels.size(), update.picked.size(),
+          update.some,   update.half,        payload.size()};
 }
 
-ModelUpdateReader::ModelUpdateReader(const ModelUpdateLayout& map, const ModelUpdateHeader& header)
-    : map_(map), header_(header) {
-  if (header.rows > map.rows() || header.labels > map.labels() || header.picked > map.size()) {
-    throw Error(fmt::format("{} rows, {} labels and {} numbers, of {}, {} and {}", header.rows,
-                            header.labels, header.picked, map.rows(), map.labels(), map.size()));
+void check_header(const ModelUpdateLayout& layout, const ModelUpdateHeader& header) {
+  if (header.rows > layout.rows() || header.labels > layout.labels() ||
+      header.picked > layout.size()) {
+    throw Error(fmt::format("{} rows, {} labels and {} numbers of a model that has {}, {} and {}",
+                            header.rows, header.labels, header.picked, layout.rows(),
+                            layout.labels(), layout.size()));
   }
-  if (!header.some && header.picked > 0) throw Error("numbers picked of all");
-  const std::size_t takes = (header.rows + header.labels + header.picked) * sizeof(std::uint32_t) +
-                            values_of(map, header) * bytes_of_number(header.half);
+  const std::size_t ids = header.rows + header.labels + header.picked;
+  const bool lists_ids = header.rows + header.labels > 0;
+  if ((header.picked > 0 && !header.some) || (lists_ids && header.places != Places::listed) ||
+      (header.places == Places::offered && (ids > 0 || header.some))) {
+    throw Error("an update whose header contradicts itself");
+  }
+  const std::size_t number = bytes_of_number(header.half);
+  std::size_t takes = bytes_of_ids(header) + count_values(layout, header) * number;
+  if (header.places == Places::offered) takes = std::min(takes, layout.size() * number);
   if (header.bytes != takes) {
-    throw Error(fmt::format("{} bytes for a update that takes {}", header.bytes, takes));
+    throw Error(fmt::format("{} bytes for an update that takes {}", header.bytes, takes));
   }
-  bytes_.reserve(header.bytes);
 }
 
-bool ModelUpdateReader::feed(std::size_t offset, const Message& message) {
-  if (offset != bytes_.size() || message.body_size() > header_.bytes - bytes_.size()) {
+void ModelUpdateFormat::check(const ModelUpdateHeader& header) const {
+  if (header.places == Places::offered || header.labels > 0 ||
+      header.half != (compression_.kind == Compression::Kind::fp16) ||
+      header.some != (compression_.kind == Compression::Kind::top_k)) {
+    throw Error("an update of another format than was agreed on");
+  }
+  check_header(layout_, header);
+}
+
+ModelUpdateHeader ModelUpdateFormat::write(std::span<const std::uint32_t> rows, bool whole,
+                                           std::span<const float> values,
+                                           std::vector<std::byte>& payload) const {
+  const Places places = whole ? Places::all : Places::listed;
+  if (compression_.kind == Compression::Kind::top_k) {
+    ModelUpdate update;
+    update.places = places;
+    update.rows.assign(rows.begin(), rows.end());
+    update.some = true;
+    std::uint32_t position = 0;
+    layout_.for_places(whole, rows, {}, [&](std::size_t at, std::size_t n) {
+      for (std::size_t i = at; i < at + n; ++i, ++position) {
+        if (values[i] == 0) continue;
+        update.picked.push_back(position);
+        update.values.push_back(values[i]);
+      }
+    });
+    return write_update(update, payload);
+  }
+  const bool half = compression_.kind == Compression::Kind::fp16;
+  ModelUpdateHeader header{places, rows.size(), 0, 0, false, half, 0};
+  header.bytes = bytes_of_ids(header) + count_values(layout_, header) * bytes_of_number(half);
+  payload.clear();
+  payload.reserve(header.bytes);
+  append_ids(rows, payload);
+  layout_.for_places(whole, rows, {}, [&](std::size_t at, std::size_t n) {
+    append_numbers(values.subspan(at, n), half, payload);
+  });
+  return header;
+}
+
+ModelUpdateReader::ModelUpdateReader(const ModelUpdateFormat& format,
+                                     const ModelUpdateHeader& header, std::span<float> to)
+    : layout_(format.layout()), header_(header), to_(to), collects_(false) {
+  format.check(header);
+  begin();
+}
+
+ModelUpdateReader::ModelUpdateReader(const ModelUpdateLayout& layout,
+                                     const ModelUpdateHeader& header)
+    : layout_(layout), header_(header), collects_(true) {
+  check_header(layout, header);
+  begin();
+}
+
+void ModelUpdateReader::begin() {
+  update_.places = header_.places;
+  update_.some = header_.some;
+  update_.half = header_.half;
+  ids_.resize(header_.rows + header_.labels + header_.picked);
+  // Plain numbers go straight to their places; others are decoded when all of them are there.
+  if (collects_ || header_.some || header_.half) {
+    update_.values.resize(count_values(layout_, header_));
+  }
+  if (header_.half) halves_.resize(update_.values.size());
+  if (ids_.empty()) split_ids();
+  if (complete()) finish();
+}
+
+void ModelUpdateReader::feed(std::size_t offset, const Message& message) {
+  if (offset != taken_ || message.body_size() > header_.bytes - taken_) {
     throw Error("a chunk that is not the next one");
   }
-  for (const auto& piece : message.body) bytes_.insert(bytes_.end(), piece.begin(), piece.end());
-  return bytes_.size() == header_.bytes;
+  for (const auto& piece : message.body) feed(piece);
+  if (complete()) finish();
 }
 
-ModelUpdate ModelUpdateReader::update() const {
-  ModelUpdate update;
-  update.places = header_.places;
-  update.some = header_.some;
-  update.half = header_.half;
-  std::size_t at = 0;
-  const auto take = [&](void* to, std::size_t bytes) {
-    if (bytes > 0) std::memcpy(to, bytes_.data() + at, bytes);
-    at += bytes;
-  };
-  const auto take_ids = [&](Ids& ids, std::size_t count) {
-    ids.resize(count);
-    take(ids.data(), count * sizeof(std::uint32_t));
-  };
-  take_ids(update.rows, header_.rows);
-  take_ids(update.labels, header_.labels);
-  take_ids(update.picked, header_.picked);
-  check_ids(update.rows, map_.rows(), "rows");
-  check_ids(update.labels, map_.labels(), "labels");
-  check_ids(update.picked, map_.numbers(update), "numbers");
-  update.values.resize(values_of(map_, header_));
-  if (!update.half) {
-    take(update.values.data(), update.values.size() * sizeof(float));
-    return update;
+void ModelUpdateReader::feed(std::span<const std::byte> piece) {
+  const std::size_t id_bytes = ids_.size() * sizeof(std::uint32_t);
+  if (taken_ < id_bytes) {
+    const std::size_t part = std::min(piece.size(), id_bytes - taken_);
+    copy_bytes(ids_.data(), taken_, piece.first(part));
+    taken_ += part;
+    piece = piece.subspan(part);
+    if (taken_ == id_bytes) split_ids();
   }
-  for (float& value : update.values) {
-    std::uint16_t bits = 0;
-    take(&bits, sizeof bits);
-    value = from_half(bits);
+  const std::size_t offset = taken_ - id_bytes;
+  taken_ += piece.size();
+  if (header_.half) {
+    copy_bytes(halves_.data(), offset, piece);
+  } else if (!update_.values.empty()) {
+    copy_bytes(update_.values.data(), offset, piece);
+  } else {
+    scatter(piece);
   }
-  return update;
+}
+
+/// All ids have arrived.
+void ModelUpdateReader::split_ids() {
+  const std::span<const std::uint32_t> all = ids_;
+  const auto rows = all.first(header_.rows);
+  const auto labels = all.subspan(header_.rows, header_.labels);
+  const auto picked = all.subspan(header_.rows + header_.labels);
+  check_ids(rows, layout_.rows(), collects_, "row");
+  check_ids(labels, layout_.labels(), collects_, "label");
+  const std::size_t numbers = header_.places == Places::all
+                                  ? layout_.size()
+                                  : layout_.numbers(header_.rows, header_.labels);
+  check_ids(picked, numbers, true, "number");
+  update_.rows.assign(rows.begin(), rows.end());
+  update_.labels.assign(labels.begin(), labels.end());
+  update_.picked.assign(picked.begin(), picked.end());
+  if (collects_) return;
+  layout_.for_places(update_, [&](std::size_t at, std::size_t n) { places_.push_back({at, n}); });
+}
+
+/// Fills the places one after the other with as many bytes as there are.
+void ModelUpdateReader::scatter(std::span<const std::byte> piece) {
+  while (!piece.empty()) {
+    const Range& place = places_[place_];
+    const std::size_t room = place.floats * sizeof(float) - in_place_;
+    const std::size_t part = std::min(room, piece.size());
+    copy_bytes(to_.subspan(place.at).data(), in_place_, piece.first(part));
+    piece = piece.subspan(part);
+    in_place_ += part;
+    if (part < room) break;
+    ++place_;
+    in_place_ = 0;
+  }
+}
+
+void ModelUpdateReader::finish() {
+  std::transform(halves_.begin(), halves_.end(), update_.values.begin(), from_half);
+  if (collects_ || update_.values.empty()) return;
+  layout_.for_numbers(update_, [&](std::size_t at, std::size_t i) { to_[at] = update_.values[i]; });
+}
+
+bool ModelUpdateReader::finite() const {
+  if (collects_) return all_finite(update_.values);
+  return std::all_of(places_.begin(), places_.end(), [&](const Range& place) {
+    return all_finite(to_.subspan(place.at, place.floats));
+  });
 }
 
 }  // namespace evener

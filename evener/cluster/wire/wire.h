@@ -1,34 +1,26 @@
-// Heads as texts and back.
+// Heads of messages (wire.proto) as bytes and back, and the types that they carry.
 #pragma once
 
 #include <string>
 
 #include "evener/cluster/transport/transport.h"
+#include "evener/cluster/wire/chunks.h"
 #include "evener/cluster/wire/job.h"
-#include "evener/cluster/wire/payload.h"
+#include "evener/cluster/wire/model_update_format.h"
 #include "evener/cluster/wire/wire.pb.h"
 #include "evener/core/error.h"
 
 namespace evener {
 
-inline constexpr std::uint32_t kProtocol = 5;
+inline constexpr std::uint32_t kProtocol = 6;
 
 inline Message message_of(const wire::Head& head) {
   return {head.SerializeAsString(), {}, nullptr};
 }
 inline wire::Head head_of(const Message& message) {
   wire::Head head;
-  if (!head.ParseFromString(message.head)) throw Error("a message with a head that says nothing");
+  if (!head.ParseFromString(message.head)) throw Error("a message whose head cannot be read");
   return head;
-}
-
-inline PayloadHeader header_of(const wire::Payload& payload) {
-  return {payload.rows(), payload.whole(), payload.bytes()};
-}
-inline void set_header(const PayloadHeader& header, wire::Payload& payload) {
-  payload.set_rows(header.rows);
-  payload.set_whole(header.whole);
-  payload.set_bytes(header.bytes);
 }
 
 inline DataFingerprint fingerprint_of(const wire::Data& data) {

@@ -1,4 +1,4 @@
-// Gossiping peers on bad links, and beside one that says what it should not.
+// Gossip peers on bad links, and beside a peer that sends what it should not.
 #include <cmath>
 
 #include "tests/cluster/gossip/gossip_peers.h"
@@ -10,13 +10,15 @@ namespace {
 
 using testing::HasSubstr;
 
+class GossipOnBadLinks : public GossipPeers {};
 class GossipFaults : public GossipPeerTest {};
+EVENER_OVER_TRANSPORTS(GossipFaults);
 
-// A message takes longer than the silence after which a peer is taken for dead, than anybody
-// lingers at the end, and than any peer_heartbeat behind it may wait.
-TEST_F(GossipFaults, OnASlowLinkNobodyIsTakenForDeadAndNothingIsSentTwice) {
+// A message takes longer than the silence after which a peer is given up, than any peer lingers at
+// the end, and than a heartbeat behind it may wait.
+TEST_F(GossipOnBadLinks, OnASlowLinkNoPeerIsGivenUpAndNothingIsSentTwice) {
   if (kSanitized) GTEST_SKIP() << "what a peer does with so large a model takes too long here";
-  constexpr std::uint32_t kFeatures = 375'000;  // a dozen chunks, and as many signs of life
+  constexpr std::uint32_t kFeatures = 375'000;  // a dozen chunks, and as many heartbeats
   work_.network.features = data_.feature_count = kFeatures;
   work_.data = TestWorker::print(data_);
   work_.start.resize(layout_of(work_.network).size);
@@ -38,7 +40,7 @@ TEST_F(GossipFaults, OnASlowLinkNobodyIsTakenForDeadAndNothingIsSentTwice) {
   EXPECT_EQ(sent, (exchanges + 3 * 2) * model) << "offers, answers, and the last models";
 }
 
-TEST_F(GossipFaults, WhereConnectionsAreCutAllTheTimeEveryLetterCountsOnce) {
+TEST_F(GossipOnBadLinks, WhereConnectionsAreCutAllTheTimeEveryMessageCountsOnce) {
   work_.epochs = 10;
   silence_ = 30;
   for (const char* strategy : {"gossip", "gossip:merge=pushsum:overlap=0",
@@ -60,21 +62,21 @@ TEST_F(GossipFaults, WhereConnectionsAreCutAllTheTimeEveryLetterCountsOnce) {
   }
 }
 
-TEST_F(GossipFaults, OneWhoseConnectionHasEndedIsSoonGivenUp) {
+TEST_P(GossipFaults, APeerWhoseConnectionHasEndedIsSoonGivenUp) {
   work_.epochs = 1e6;
   silence_ = 1000;
-  const auto addresses = free_addresses(2);
-  auto puppet = std::make_unique<Puppet>(addresses);
+  const auto addresses = network_.free_addresses(2);
+  auto puppet = std::make_unique<Puppet>(network_, addresses);
   auto peer = start(0, addresses, "gossip", 1e-3);
   puppet->greet(peer_hello(addresses));
   wire::PeerHeartbeat peer_heartbeat;
   peer_heartbeat.set_sees(1);
   puppet->say(peer_heartbeat);
-  EXPECT_EQ(puppet->next().kind(), wire::GossipMessage::OFFER) << "which nobody answers";
+  EXPECT_EQ(puppet->next().kind(), wire::GossipMessage::OFFER) << "which is not answered";
   puppet.reset();  // as if it were killed
   const auto given_up = [&] {
     const std::lock_guard lock(peer->mutex);
-    return !peer->said.empty() && peer->said.back() == "peer 1: no sign of life for 2 s";
+    return !peer->said.empty() && peer->said.back() == "peer 1: no heartbeat for 2 s";
   };
   for (const Stopwatch clock; !given_up() && clock.elapsed() < 30;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -85,10 +87,10 @@ TEST_F(GossipFaults, OneWhoseConnectionHasEndedIsSoonGivenUp) {
   EXPECT_EQ(peer->error, "");
 }
 
-TEST_F(GossipFaults, AModelThatIsNotFiniteOrNotThereIsRefusedAndCounted) {
+TEST_P(GossipFaults, AModelThatIsNotFiniteOrNotThereIsRefusedAndCounted) {
   work_.epochs = 1e6;
-  const auto addresses = free_addresses(2);
-  Puppet puppet(addresses);
+  const auto addresses = network_.free_addresses(2);
+  Puppet puppet(network_, addresses);
   auto peer = start(0, addresses, "gossip:period=1000000", 1e-3);
   puppet.greet(peer_hello(addresses));
   ModelUpdate offer;
@@ -110,11 +112,11 @@ TEST_F(GossipFaults, AModelThatIsNotFiniteOrNotThereIsRefusedAndCounted) {
   }
 }
 
-TEST_F(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
+TEST_P(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
   work_.epochs = 0.2;
   silence_ = 1000;
-  const auto addresses = free_addresses(2);
-  Puppet puppet(addresses);
+  const auto addresses = network_.free_addresses(2);
+  Puppet puppet(network_, addresses);
   ModelUpdate bad;
   bad.values.assign(ModelUpdateLayout(work_.network).size(), NAN);
   wire::PeerHeartbeat peer_heartbeat;
@@ -153,11 +155,11 @@ TEST_F(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
   EXPECT_EQ(peer->result.models, 1);
 }
 
-TEST_F(GossipFaults, WeightThatWasOfferedAndIsNotTakenComesBack) {
+TEST_P(GossipFaults, WeightThatWasOfferedAndIsNotTakenComesBack) {
   work_.epochs = 0.2;
   silence_ = 1000;
-  const auto addresses = free_addresses(2);
-  Puppet puppet(addresses);
+  const auto addresses = network_.free_addresses(2);
+  Puppet puppet(network_, addresses);
   auto peer = start(0, addresses, "gossip:merge=pushsum:overlap=0");
   puppet.greet(peer_hello(addresses));
   wire::PeerHeartbeat peer_heartbeat;
@@ -172,7 +174,7 @@ TEST_F(GossipFaults, WeightThatWasOfferedAndIsNotTakenComesBack) {
   EXPECT_GT(declined, 1);
   ASSERT_EQ(message.kind(), wire::GossipMessage::FINAL);
   EXPECT_EQ(message.weight(), 1);
-  puppet.send(wire::GossipMessage::FINAL, 0, {});  // of no use, which is all the same here
+  puppet.send(wire::GossipMessage::FINAL, 0, {});  // it cannot be used, which does not matter here
   peer_heartbeat.set_has_all(true);
   puppet.say(peer_heartbeat);
   peer->wait();
@@ -180,11 +182,11 @@ TEST_F(GossipFaults, WeightThatWasOfferedAndIsNotTakenComesBack) {
   EXPECT_EQ(peer->weight, 1);
 }
 
-TEST_F(GossipFaults, WhoSpeaksAnotherVersionIsRefused) {
+TEST_P(GossipFaults, APeerWithAnotherProtocolIsRefused) {
   work_.epochs = 1e6;
-  const auto addresses = free_addresses(2);
+  const auto addresses = network_.free_addresses(2);
   auto peer = start(0, addresses, "gossip");
-  const std::string why = fmt::format("it speaks version {} of the protocol, this is version {}",
+  const std::string why = fmt::format("it has version {} of the protocol, this is version {}",
                                       kProtocol + 1, kProtocol);
   Message greets = peer_hello(addresses);
   wire::Head head;
@@ -198,13 +200,13 @@ TEST_F(GossipFaults, WhoSpeaksAnotherVersionIsRefused) {
   Mailbox<wire::Head> nothing, answers;
   std::shared_ptr<Channel> channel;
   for (const Stopwatch clock; !refused() && clock.elapsed() < 20;) {
-    channel = make_grpc_transport()->connect(addresses[0], std::make_shared<Messages>(nothing));
+    channel = network_.transport()->connect(addresses[0], std::make_shared<Messages>(nothing));
     channel->send(message_of(head));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   EXPECT_TRUE(refused());
   head.mutable_join_request()->set_protocol(kProtocol + 1);
-  channel = make_grpc_transport()->connect(addresses[0], std::make_shared<Messages>(answers));
+  channel = network_.transport()->connect(addresses[0], std::make_shared<Messages>(answers));
   channel->send(message_of(head));
   const auto answer = answers.get_within(20);
   ASSERT_TRUE(answer);

@@ -1,4 +1,4 @@
-// Peers without a coordinator: they train, come, leave and let others in.
+// Gossip peers: they train, join, leave and accept others.
 #include <cmath>
 
 #include "tests/cluster/gossip/gossip_peers.h"
@@ -27,12 +27,14 @@ TEST(GossipWork, TheLastStepOfAPassHasTheRowsThatAreLeft) {
   EXPECT_EQ(epochs_done(work, {6, 6}), 3);
 }
 
-TEST_F(GossipPeerTest, AllTrainAndEndWithTheSameModel) {
+EVENER_OVER_TRANSPORTS(GossipPeerTest);
+
+TEST_P(GossipPeerTest, AllTrainAndEndWithTheSameModel) {
   for (const char* strategy : {"gossip", "adaptive-gossip:warmup=5:k-max=10", "gossip:overlap=0",
                                "gossip:merge=pushsum", "gossip:rows=changed:peer-choice=ring",
                                "gossip:compress=fp16", "gossip:compress=top-k:top-k=0.1",
                                "adaptive-gossip:rows=changed:compress=fp16:warmup=5:k-max=10"}) {
-    const auto addresses = free_addresses(3);
+    const auto addresses = network_.free_addresses(3);
     std::vector<std::unique_ptr<Running>> peers;
     for (int i = 0; i < 3; ++i) peers.push_back(start(i, addresses, strategy, 1e-3));
     std::uint64_t exchanges = 0;
@@ -63,9 +65,9 @@ TEST_F(GossipPeerTest, AllTrainAndEndWithTheSameModel) {
   }
 }
 
-TEST_F(GossipPeerTest, APeerMayBeSeveralDevices) {
+TEST_P(GossipPeerTest, APeerMayBeSeveralDevices) {
   work_.epochs = 5;
-  const auto addresses = free_addresses(2);
+  const auto addresses = network_.free_addresses(2);
   auto one = start(0, addresses, "adaptive-gossip:warmup=5:k-max=10", 1e-3);
   auto several = start(1, addresses, "adaptive-gossip:warmup=5:k-max=10", 1e-3, "elastic");
   for (auto* peer : {one.get(), several.get()}) {
@@ -80,9 +82,9 @@ TEST_F(GossipPeerTest, APeerMayBeSeveralDevices) {
   }
 }
 
-TEST_F(GossipPeerTest, OneThatGoesStopsNobodyAndOneThatComesLateFetchesAModel) {
+TEST_P(GossipPeerTest, WhenAPeerLeavesTheOthersGoOnAndOneThatJoinsLateFetchesAModel) {
   work_.epochs = 200;
-  const auto addresses = free_addresses(3);
+  const auto addresses = network_.free_addresses(3);
   auto first = start(0, addresses, "gossip", 1e-3);
   auto second = start(1, addresses, "gossip", 1e-3);
   auto third = start(2, addresses, "gossip", 1e-3);
@@ -99,10 +101,10 @@ TEST_F(GossipPeerTest, OneThatGoesStopsNobodyAndOneThatComesLateFetchesAModel) {
   EXPECT_THAT(again->said, Contains(HasSubstr("joined late, with the model of peer")));
 }
 
-TEST_F(GossipPeerTest, WhoLeavesSaysSoAndIsNotWaitedFor) {
+TEST_P(GossipPeerTest, APeerThatLeavesSaysSoAndIsNotWaitedFor) {
   work_.epochs = 40;
   silence_ = 30;
-  const auto addresses = free_addresses(4);
+  const auto addresses = network_.free_addresses(4);
   std::vector<std::unique_ptr<Running>> peers;
   for (int i = 0; i < 4; ++i) peers.push_back(start(i, addresses, "gossip", 1e-3));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -115,15 +117,15 @@ TEST_F(GossipPeerTest, WhoLeavesSaysSoAndIsNotWaitedFor) {
     EXPECT_EQ(peer.error, "");
     EXPECT_EQ(peer.result.models, 2);
     EXPECT_EQ(peer.result.lost, (std::vector<bool>{true, true, false, false}));
-    EXPECT_THAT(peer.said, Contains("peer 0 has left: it was told to go"));
+    EXPECT_THAT(peer.said, Contains("peer 0 has left: it was stopped by a signal"));
     EXPECT_THAT(peer.said, Contains("peer 1 has left: the disk is full"));
-    EXPECT_THAT(peer.said, Each(Not(HasSubstr("no sign of life"))));
+    EXPECT_THAT(peer.said, Each(Not(HasSubstr("no heartbeat"))));
   }
 }
 
-TEST_F(GossipPeerTest, WhereAllAreToldToGoNobodyIsLost) {
+TEST_P(GossipPeerTest, WhereAllAreStoppedNoneIsLost) {
   work_.epochs = 1e6;
-  const auto addresses = free_addresses(2);
+  const auto addresses = network_.free_addresses(2);
   std::vector<std::unique_ptr<Running>> peers;
   for (int i = 0; i < 2; ++i) peers.push_back(start(i, addresses, "gossip", 1e-3));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -135,9 +137,8 @@ TEST_F(GossipPeerTest, WhereAllAreToldToGoNobodyIsLost) {
   }
 }
 
-TEST_F(GossipPeerTest, OneInALongStepHoldsUpNobodyWhoNeedNotWait) {
+TEST_F(GossipPeers, APeerInALongStepHoldsUpNoneThatNeedNotWait) {
   work_.epochs = 2;
-  transport_ = make_local_transport();
   auto slow = start(0, {"a", "b"}, "gossip:overlap=inf", 0.3);
   auto fast = start(1, {"a", "b"}, "gossip:overlap=inf", 1e-3);
   for (auto* peer : {slow.get(), fast.get()}) {
@@ -148,10 +149,10 @@ TEST_F(GossipPeerTest, OneInALongStepHoldsUpNobodyWhoNeedNotWait) {
   EXPECT_GT(fast->result.steps[1], 5 * fast->result.steps[0]);
 }
 
-TEST_F(GossipPeerTest, WhoseListDataOptionsOrPlaceWillNotDoIsRefusedAtOnce) {
+TEST_P(GossipPeerTest, APeerWithAnotherListDataOrOptionsOrATakenSlotIsRefusedAtOnce) {
   work_.epochs = 300;
   work_.options["hidden"] = "8";
-  const auto addresses = free_addresses(3);
+  const auto addresses = network_.free_addresses(3);
   const std::vector<std::string> both{addresses[0], addresses[1]};
   auto first = start(0, both, "gossip", 1e-3);
   auto second = start(1, both, "gossip", 1e-3);
@@ -161,6 +162,7 @@ TEST_F(GossipPeerTest, WhoseListDataOptionsOrPlaceWillNotDoIsRefusedAtOnce) {
     options.self = 1;
     options.addresses = both;
     options.listen = addresses[2];
+    options.transport = transport_;
     options.patience = 20;
     GossipWork work = work_;
     change(options, work);
@@ -190,7 +192,7 @@ TEST_F(GossipPeerTest, WhoseListDataOptionsOrPlaceWillNotDoIsRefusedAtOnce) {
       why_refused([&](auto& options, auto& /*work*/) { options.addresses[1] = addresses[2]; }),
       "peer 0 refuses this one: its list of --peers is another");
   EXPECT_EQ(why_refused([](auto& /*options*/, auto& /*work*/) {}),
-            "peer 0 refuses this one: the place of peer 1 is taken: give another --rank");
+            "peer 0 refuses this one: the slot of peer 1 is taken: give another --rank");
   for (auto* peer : {first.get(), second.get()}) {
     peer->wait();
     EXPECT_EQ(peer->error, "");
@@ -199,7 +201,7 @@ TEST_F(GossipPeerTest, WhoseListDataOptionsOrPlaceWillNotDoIsRefusedAtOnce) {
   }
 }
 
-/// Why one who asks what is trained is refused; empty: it was told.
+/// Why a process that asks what is trained is refused; empty: it was told.
 std::string why_not_told(const GossipPeerOptions& options) {
   try {
     ask_peers(options);
@@ -209,13 +211,14 @@ std::string why_not_told(const GossipPeerOptions& options) {
   return "";
 }
 
-TEST_F(GossipPeerTest, WhoWouldJoinIsToldWhatIsTrainedUnlessItsPlaceIsTaken) {
+TEST_P(GossipPeerTest, AProcessThatJoinsIsToldWhatIsTrainedUnlessItsSlotIsTaken) {
   work_.options = {{"hidden", "8"}, {"strategy", "gossip"}};
   work_.data_options = {{"data", "/where/it/is"}};
-  const auto addresses = free_addresses(3);
+  const auto addresses = network_.free_addresses(3);
   GossipPeerOptions asks;
   asks.self = 2;
   asks.addresses = addresses;
+  asks.transport = transport_;
   asks.patience = 0.2;
   EXPECT_THAT(why_not_told(asks), HasSubstr("no peer has answered for 0.2 s"));
   asks.patience = 20;
@@ -232,7 +235,7 @@ TEST_F(GossipPeerTest, WhoWouldJoinIsToldWhatIsTrainedUnlessItsPlaceIsTaken) {
     return why_not_told(other);
   };
   EXPECT_THAT(asked_as([](auto& other) { other.self = 0; }),
-              HasSubstr("the place of peer 0 is taken: give another --rank"));
+              HasSubstr("the slot of peer 0 is taken: give another --rank"));
   EXPECT_THAT(asked_as([](auto& other) { other.token = "guessed"; }),
               HasSubstr("it does not know the token"));
   EXPECT_THAT(asked_as([](auto& other) {
@@ -247,7 +250,7 @@ TEST_F(GossipPeerTest, WhoWouldJoinIsToldWhatIsTrainedUnlessItsPlaceIsTaken) {
   auto second = start(1, addresses, "gossip");
   std::string why;
   for (const Stopwatch clock; why.empty() && clock.elapsed() < 20;) why = why_not_told(asks);
-  EXPECT_THAT(why, HasSubstr("the place of peer 1 is taken"));
+  EXPECT_THAT(why, HasSubstr("the slot of peer 1 is taken"));
   first->stop = second->stop = true;
 }
 

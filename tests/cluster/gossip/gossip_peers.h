@@ -1,4 +1,4 @@
-// Peers without a coordinator for tests, each on a thread of its own; and one that is a puppet.
+// Gossip peers for tests, each on a thread of its own; and one that sends what a test wants.
 #pragma once
 
 #include <atomic>
@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "tests/cluster/cluster.h"
-#include "tests/device/random_data.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "evener/cluster/gossip/gossip_peer.h"
-#include "evener/cluster/gossip/peer_event.h"
+#include "evener/cluster/gossip/peer_checks.h"
 #include "evener/nn/initialise.h"
 #include "evener/runtime/engine_replica.h"
 
@@ -41,26 +40,10 @@ inline GossipResult run_gossip_peer(
   return std::move(peer->result());
 }
 
-/// Ports that are free now.
-inline std::vector<std::string> free_addresses(int count) {
-  class Nobody final : public Handler {
-    void received(Message /*message*/) override {}
-    void ended(const std::string& /*why*/) override {}
-  };
-  std::vector<std::unique_ptr<Listener>> listeners;
-  std::vector<std::string> addresses;
-  for (int i = 0; i < count; ++i) {
-    listeners.push_back(make_grpc_transport()->listen(
-        "127.0.0.1:0",
-        [](const std::shared_ptr<Channel>& /*channel*/) { return std::make_shared<Nobody>(); }));
-    addresses.push_back(listeners.back()->address());
-  }
-  return addresses;
-}
-
-class GossipPeerTest : public testing::Test {
+class GossipPeers : public testing::Test {
  protected:
-  GossipPeerTest() : data_(make_data()) {
+  explicit GossipPeers(TransportKind kind = TransportKind::local)
+      : data_(make_data()), network_(kind), transport_(network_.transport()) {
     work_.network.features = data_.feature_count;
     work_.network.labels = data_.label_count;
     work_.network.hidden = {8};
@@ -107,7 +90,7 @@ class GossipPeerTest : public testing::Test {
           options.rule = choice.gossip();
           options.patience = 20;
           options.silence = silence_;
-          if (transport_) options.transport = transport_;
+          options.transport = transport_;
           options.interrupted = [&running] { return running.stop ? 2 : 0; };
           options.say = [&running](const std::string& text) {
             const std::lock_guard lock(running.mutex);
@@ -146,12 +129,12 @@ class GossipPeerTest : public testing::Test {
     return make_engine_replica(std::move(setup));
   }
 
-  /// Of one who only says that it is peer 1 of 2.
+  /// The hello of peer 1 of 2.
   Message peer_hello(const std::vector<std::string>& addresses) const {
     GossipPeerOptions options;
     options.self = 1;
     options.addresses = addresses;
-    return message_of(greeting_of(options, work_, 7, 0));
+    return message_of(hello_of(options, work_, 7, 0));
   }
 
   void expect_same_models(const std::vector<std::unique_ptr<Running>>& peers) {
@@ -159,7 +142,7 @@ class GossipPeerTest : public testing::Test {
     for (const auto& peer : peers) {
       ASSERT_EQ(peer->error, "");
       EXPECT_EQ(peer->result.models, static_cast<int>(peers.size()));
-      EXPECT_THAT(peer->said, testing::Each(testing::Not(testing::HasSubstr("no sign of life"))));
+      EXPECT_THAT(peer->said, testing::Each(testing::Not(testing::HasSubstr("no heartbeat"))));
       ASSERT_EQ(peer->result.model.size(), first.size());
       for (std::size_t j = 0; j < first.size(); ++j) ASSERT_EQ(peer->result.model[j], first[j]);
     }
@@ -167,11 +150,18 @@ class GossipPeerTest : public testing::Test {
 
   Dataset data_;
   GossipWork work_;
-  std::shared_ptr<Transport> transport_;  // null: gRPC
+  TestNetwork network_;
+  std::shared_ptr<Transport> transport_;  // of the peers that a test starts
   Seconds silence_ = 3;
 };
 
-/// Puts greetings and messages that come into a queue.
+/// Tests of peers over each transport.
+class GossipPeerTest : public GossipPeers, public testing::WithParamInterface<TransportKind> {
+ protected:
+  GossipPeerTest() : GossipPeers(GetParam()) {}
+};
+
+/// Puts hellos, refusals and messages that arrive into a queue.
 class Messages final : public Handler {
  public:
   explicit Messages(Mailbox<wire::Head>& queue) : queue_(queue) {}
@@ -186,20 +176,21 @@ class Messages final : public Handler {
   Mailbox<wire::Head>& queue_;
 };
 
-/// Peer 1 of 2, which says what it is told to.
+/// Peer 1 of 2, which sends what a test wants.
 class Puppet {
  public:
-  explicit Puppet(const std::vector<std::string>& addresses) : addresses_(addresses) {
+  Puppet(const TestNetwork& network, const std::vector<std::string>& addresses)
+      : addresses_(addresses), transport_(network.transport()) {
     listener_ = transport_->listen(addresses[1], [this](const std::shared_ptr<Channel>& /*own*/) {
-      return std::make_shared<Messages>(letters_);
+      return std::make_shared<Messages>(messages_);
     });
   }
   /// When the other listens.
   void greet(Message peer_hello) {
     std::optional<wire::Head> head;
     do {
-      head = letters_.get_within(20);
-      if (!head) throw Error("nobody greets");
+      head = messages_.get_within(20);
+      if (!head) throw Error("no hello came");
     } while (!head->has_peer_hello());
     channel_ = transport_->connect(addresses_[0], std::make_shared<Messages>(nothing_));
     channel_->send(std::move(peer_hello));
@@ -213,16 +204,15 @@ class Puppet {
     wire::Head head;
     head.mutable_gossip_message()->set_kind(kind);
     head.mutable_gossip_message()->set_sequence(sequence);
-    set_header(update, *head.mutable_gossip_message()->mutable_update());
-    channel_->send(message_of(head));
     const auto bytes = std::make_shared<std::vector<std::byte>>();
-    write_update(update, *bytes);
+    set_header(write_update(update, *bytes), *head.mutable_gossip_message()->mutable_update());
+    channel_->send(message_of(head));
     for (auto& chunk : chunks_of(bytes, sequence)) channel_->send(std::move(chunk));
   }
   /// The other's next.
   wire::GossipMessage next() {
     for (;;) {
-      const auto head = letters_.get_within(20);
+      const auto head = messages_.get_within(20);
       if (!head) throw Error("no message comes");
       if (head->has_gossip_message()) return head->gossip_message();
     }
@@ -230,8 +220,8 @@ class Puppet {
 
  private:
   std::vector<std::string> addresses_;
-  Mailbox<wire::Head> letters_, nothing_;
-  std::shared_ptr<Transport> transport_ = make_grpc_transport();
+  Mailbox<wire::Head> messages_, nothing_;
+  std::shared_ptr<Transport> transport_;
   std::unique_ptr<Listener> listener_;
   std::shared_ptr<Channel> channel_;
 };

@@ -6,7 +6,7 @@
 namespace evener {
 
 bool operator==(const Heartbeats::Change& a, const Heartbeats::Change& b) {
-  return a.node == b.node && a.verdict == b.verdict;
+  return a.member == b.member && a.verdict == b.verdict;
 }
 
 namespace {
@@ -25,10 +25,10 @@ TEST(Heartbeats, SilenceMakesASuspectOnceAndThenEvicts) {
   EXPECT_THAT(beats.check(5.8), IsEmpty());
   EXPECT_THAT(beats.check(10), ElementsAre(Heartbeats::Change{4, Verdict::evicted},
                                            Heartbeats::Change{5, Verdict::suspected}));
-  EXPECT_THAT(beats.check(11), IsEmpty()) << "an evicted node is forgotten";
+  EXPECT_THAT(beats.check(11), IsEmpty()) << "an evicted member is forgotten";
 }
 
-TEST(Heartbeats, ASuspectThatIsHeardOfIsTrustedAgain) {
+TEST(Heartbeats, ASuspectThatIsHeardIsTrustedAgain) {
   Heartbeats beats({1, 3, 10});
   EXPECT_FALSE(beats.heard(1, 0));
   beats.check(4);
@@ -38,7 +38,7 @@ TEST(Heartbeats, ASuspectThatIsHeardOfIsTrustedAgain) {
   EXPECT_THAT(beats.check(8), ElementsAre(Heartbeats::Change{1, Verdict::suspected}));
 }
 
-TEST(Heartbeats, WhoLeavesIsNotMissed) {
+TEST(Heartbeats, AMemberThatLeavesIsForgotten) {
   Heartbeats beats({1, 3, 10});
   beats.heard(1, 0);
   beats.forget(1);

@@ -1,12 +1,10 @@
-// Who comes to a run that has no free slot is told so, waits, and gives up with that reason.
+// A worker that finds no free slot is told so, waits, and gives up with that reason.
 #include "evener/cluster/membership/reconnect.h"
 
 #include <deque>
 #include <future>
 
 #include "tests/cluster/cluster.h"
-#include "tests/cluster/transport/inbox.h"
-#include "tests/device/random_data.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,16 +14,11 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class VisitsTest : public testing::Test {
+class ReconnectTest : public ClusterTest {
  protected:
-  VisitsTest() : data_(make_data()) {}
-  static Dataset make_data() {
-    Random random(3);
-    return random_data(random, 50, 40, 12);
-  }
-  static CoordinatorOptions options_for(int places) {
-    CoordinatorOptions options;
-    options.most = places;
+  ReconnectTest() : ClusterTest(50) {}
+  CoordinatorOptions options_for_slots(int slots) const {
+    CoordinatorOptions options = options_for(1, slots);
     options.heartbeats.suspect = options.heartbeats.evict = kSoon;
     return options;
   }
@@ -39,9 +32,10 @@ class VisitsTest : public testing::Test {
     return options;
   }
   /// Returns when it has a slot.
-  std::unique_ptr<TestWorker> settled(const std::string& address, const std::string& name) {
+  std::unique_ptr<TestWorker> joined_worker(const ClusterCoordinator& nodes,
+                                            const std::string& name) {
     auto joined = std::make_shared<std::promise<void>>();
-    auto worker = std::make_unique<TestWorker>(data_, ClusterSetting{}, address, -1,
+    auto worker = std::make_unique<TestWorker>(data_, ClusterSetting{}, address_of(nodes), -1,
                                                talker(name, [joined](const std::string& text) {
                                                  if (text.find("joined as") != std::string::npos)
                                                    joined->set_value();
@@ -49,15 +43,16 @@ class VisitsTest : public testing::Test {
     joined->get_future().wait();
     return worker;
   }
-  Dataset data_;
 };
+EVENER_OVER_TRANSPORTS(ReconnectTest);
 
-TEST_F(VisitsTest, AWorkerWaitsForAPlaceAndTakesIt) {
-  const auto nodes = coordinator(data_, options_for(1));
-  const auto first = settled(nodes->address(), "first");
+TEST_P(ReconnectTest, AWorkerWaitsForASlotAndTakesIt) {
+  const auto nodes = coordinator(options_for_slots(1));
+  const auto first = joined_worker(*nodes, "first");
   std::vector<std::string> said;
   std::promise<void> joined;
-  TestWorker second(data_, {}, nodes->address(), -1, talker("second", [&](const std::string& text) {
+  TestWorker second(data_, {}, address_of(*nodes), -1,
+                    talker("second", [&](const std::string& text) {
                       said.push_back(text);
                       if (said.size() == 1) first->stop();
                       if (text == "joined as node 0") joined.set_value();
@@ -70,14 +65,14 @@ TEST_F(VisitsTest, AWorkerWaitsForAPlaceAndTakesIt) {
                                 "joined as node 0"));
 }
 
-TEST_F(VisitsTest, AWorkerWithoutAPlaceGivesUpWithTheReason) {
-  const auto nodes = coordinator(data_, options_for(2));
-  const auto first = settled(nodes->address(), "first");
-  const auto second = settled(nodes->address(), "second");
+TEST_P(ReconnectTest, AWorkerWithoutASlotGivesUpWithTheReason) {
+  const auto nodes = coordinator(options_for_slots(2));
+  const auto first = joined_worker(*nodes, "first");
+  const auto second = joined_worker(*nodes, "second");
   WorkerOptions impatient;
   impatient.name = "third";
   impatient.patience = 0;
-  TestWorker third(data_, {}, nodes->address(), -1, impatient);
+  TestWorker third(data_, {}, address_of(*nodes), -1, impatient);
   EXPECT_EQ(third.wait(),
             nodes->address() +
                 ": no free slot for 0 s: the run is full, all its 2 slots (--workers) "
@@ -86,26 +81,26 @@ TEST_F(VisitsTest, AWorkerWithoutAPlaceGivesUpWithTheReason) {
   second->stop();
 }
 
-TEST_F(VisitsTest, AServerTooManyGivesUpWithTheReason) {
-  CoordinatorOptions options = options_for(1);
+TEST_P(ReconnectTest, AServerTooManyGivesUpWithTheReason) {
+  CoordinatorOptions options = options_for_slots(1);
   options.servers = 1;
-  const auto nodes = coordinator(data_, options);
-  TestServer first(nodes->address());
-  const auto transport = make_grpc_transport();
+  const auto nodes = coordinator(options);
+  TestServer first(address_of(*nodes));
+  const auto& transport = network_.transport();
   while (ask_status(*transport, nodes->address(), "").find(R"("servers_there":1)") ==
          std::string::npos) {
   }
   ShardServerOptions impatient;
   impatient.patience = 0;
-  TestServer second(nodes->address(), impatient);
+  TestServer second(address_of(*nodes), impatient);
   EXPECT_THAT(second.wait(),
               HasSubstr(": no free slot for 0 s: the run has as many servers as it asks "
                         "for (--servers 1)"));
   first.stop();
 }
 
-/// What is told and what it ends with where visits end as these, one after the other; the last
-/// again and again.
+/// What is reported, and the final error, where sessions end like these one after the other and the
+/// last one repeats.
 std::vector<std::string> told_of(std::deque<SessionEnd> ends, Seconds patience) {
   std::vector<std::string> said;
   ReconnectOptions options;
@@ -125,9 +120,9 @@ std::vector<std::string> told_of(std::deque<SessionEnd> ends, Seconds patience) 
   return said;
 }
 
-TEST(Visits, EachReasonIsToldOnceAndHasItsOwnTime) {
+TEST(Reconnect, EachReasonIsToldOnceAndHasItsOwnTime) {
   using enum SessionEnd;
-  // A pause between visits is longer than this patience.
+  // A pause between sessions is longer than this patience.
   EXPECT_THAT(
       told_of({lost, put_off, lost}, 0.4),
       ElementsAre("there: refused; trying again",

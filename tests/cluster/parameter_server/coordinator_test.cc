@@ -1,13 +1,10 @@
-// Coordinator and workers over real connections: the same model as without a network, whoever
-// comes and goes.
+// Coordinator and workers: the same model as without a network, while workers join and leave.
 #include "evener/cluster/parameter_server/coordinator.h"
 
 #include <cmath>
 #include <filesystem>
 
 #include "tests/cluster/cluster.h"
-#include "tests/cluster/transport/inbox.h"
-#include "tests/device/random_data.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,20 +15,8 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class NodesTest : public testing::Test {
+class CoordinatorTest : public ClusterTest {
  protected:
-  NodesTest() : data_(make_data()) {}
-  static Dataset make_data() {
-    Random random(3);
-    return random_data(random, 500, 40, 12);
-  }
-  static CoordinatorOptions options_for(int least, int most) {
-    CoordinatorOptions options;
-    options.least = least;
-    options.most = most;
-    options.patience = kSoon;
-    return options;
-  }
   std::size_t rows_trained(const ClusterResult& result) const {
     std::size_t rows = 0;
     for (const auto& worker : result.workers) rows += worker.rows;
@@ -52,15 +37,15 @@ class NodesTest : public testing::Test {
     options.patience = 0.2;
     return options;
   }
-  Dataset data_;
 };
+EVENER_OVER_TRANSPORTS(CoordinatorTest);
 
-TEST_F(NodesTest, AWorkerOfARunThatFailedHasFailedToo) {
+TEST_P(CoordinatorTest, AWorkerOfARunThatFailedHasFailedToo) {
   for (const bool fails : {false, true}) {
     const ClusterSetting setting{"bsp", 1, Optimizer::sgd};
-    std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options_for(1, 1));
-    TestWorker worker(data_, setting, nodes->address(), 0);
-    train_engine(cluster_setup(data_, setting, nodes), setting);
+    std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(1, 1));
+    TestWorker worker(data_, setting, address_of(*nodes), 0);
+    train_engine(cluster_setup(setting, nodes), setting);
     if (fails) nodes->fail("the disk is full");
     nodes.reset();
     EXPECT_EQ(worker.wait(), "");
@@ -68,17 +53,17 @@ TEST_F(NodesTest, AWorkerOfARunThatFailedHasFailedToo) {
   }
 }
 
-TEST_F(NodesTest, BspIsTheSameToTheBitAsInOneProcess) {
+TEST_P(CoordinatorTest, BspIsTheSameToTheBitAsInOneProcess) {
   for (const char* strategy : {"bsp", "bsp:local-steps=3", "bsp:compress=fp16",
                                "bsp:compress=top-k:top-k=0.1", "bsp:server-momentum=0.5"}) {
     for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adam}) {
       const ClusterSetting setting{strategy, 3, optimizer};
-      std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options_for(3, 3));
+      std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(3, 3));
       std::vector<std::unique_ptr<TestWorker>> workers;
       for (int i = 0; i < 3; ++i) {
-        workers.push_back(std::make_unique<TestWorker>(data_, setting, nodes->address(), i));
+        workers.push_back(std::make_unique<TestWorker>(data_, setting, address_of(*nodes), i));
       }
-      const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+      const auto result = train_engine(cluster_setup(setting, nodes), setting);
       EXPECT_EQ(result.parameters, train_without_network(data_, setting).parameters) << strategy;
       nodes.reset();
       for (auto& worker : workers) EXPECT_EQ(worker->wait(), "");
@@ -86,13 +71,13 @@ TEST_F(NodesTest, BspIsTheSameToTheBitAsInOneProcess) {
   }
 }
 
-TEST_F(NodesTest, EveryStrategyTrainsEveryRowOnce) {
+TEST_P(CoordinatorTest, EveryStrategyTrainsEveryRowOnce) {
   for (const char* strategy : {"bsp", "asp", "ssp:s=0", "dssp", "dasp", "dasp:beta=0"}) {
     const ClusterSetting setting{strategy};
-    std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options_for(2, 2));
-    TestWorker one(data_, setting, nodes->address(), 0);
-    TestWorker two(data_, setting, nodes->address(), 1, slow());
-    const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+    std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(2, 2));
+    TestWorker one(data_, setting, address_of(*nodes), 0);
+    TestWorker two(data_, setting, address_of(*nodes), 1, slow());
+    const auto result = train_engine(cluster_setup(setting, nodes), setting);
     std::uint64_t rejected = 0;
     for (const auto& worker : result.workers) rejected += worker.rejected;
     if (rejected == 0) {
@@ -104,23 +89,23 @@ TEST_F(NodesTest, EveryStrategyTrainsEveryRowOnce) {
   }
 }
 
-TEST_F(NodesTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
+TEST_P(CoordinatorTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
   for (const char* strategy : {"bsp", "asp", "ssp", "dssp", "dasp"}) {
     const ClusterSetting setting{strategy, 2, Optimizer::sgd, 4};
-    std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options_for(2, 3));
-    TestWorker one(data_, setting, nodes->address(), 0);
-    TestWorker two(data_, setting, nodes->address(), 1);
+    std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(2, 3));
+    TestWorker one(data_, setting, address_of(*nodes), 0);
+    TestWorker two(data_, setting, address_of(*nodes), 1);
     std::unique_ptr<TestWorker> three;
-    const auto result =
-        train_engine(cluster_setup(data_, setting, nodes), setting, [&](std::size_t step) {
-          if (step == 10) two.stop();
-          if (step == 20) {
-            three = std::make_unique<TestWorker>(data_, setting, nodes->address(), 2);
-          }
-          // Not before it is there: the run would be over.
-          if (step == 40) two.wait();
-        });
-    EXPECT_THAT(result.losses, Contains(HasSubstr("node 1: it was told to go"))) << strategy;
+    const auto result = train_engine(cluster_setup(setting, nodes), setting, [&](std::size_t step) {
+      if (step == 10) two.stop();
+      if (step == 20) {
+        three = std::make_unique<TestWorker>(data_, setting, address_of(*nodes), 2);
+      }
+      // Not before it is there: the run would be over.
+      if (step == 40) two.wait();
+    });
+    EXPECT_THAT(result.losses, Contains(HasSubstr("node 1: it was stopped by a signal")))
+        << strategy;
     EXPECT_GE(rows_trained(result), 4 * data_.rows());
     nodes.reset();
     EXPECT_EQ(one.wait(), "");
@@ -128,36 +113,35 @@ TEST_F(NodesTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
   }
 }
 
-TEST_F(NodesTest, ARunWithoutWorkersWaitsForOne) {
+TEST_P(CoordinatorTest, ARunWithoutWorkersWaitsForOne) {
   const ClusterSetting setting{"bsp", 1, Optimizer::sgd, 3};
-  std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options_for(1, 1));
-  TestWorker first(data_, setting, nodes->address(), 0);
+  std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(1, 1));
+  TestWorker first(data_, setting, address_of(*nodes), 0);
   std::unique_ptr<TestWorker> second;
   std::thread replace;
-  const auto result =
-      train_engine(cluster_setup(data_, setting, nodes), setting, [&](std::size_t step) {
-        if (step != 5) return;
-        first.stop();
-        replace = std::thread([&] {
-          first.wait();
-          second =
-              std::make_unique<TestWorker>(data_, setting, nodes->address(), 0, named("another"));
-        });
-      });
+  const auto result = train_engine(cluster_setup(setting, nodes), setting, [&](std::size_t step) {
+    if (step != 5) return;
+    first.stop();
+    replace = std::thread([&] {
+      first.wait();
+      second =
+          std::make_unique<TestWorker>(data_, setting, address_of(*nodes), 0, named("another"));
+    });
+  });
   replace.join();
   EXPECT_THAT(result.notes, Contains(HasSubstr("node 0 has joined")));
   nodes.reset();
   EXPECT_EQ(second->wait(), "");
 }
 
-TEST_F(NodesTest, TooFewWorkersIsAnErrorAfterAWhile) {
+TEST_P(CoordinatorTest, TooFewWorkersIsAnErrorAfterAWhile) {
   CoordinatorOptions options = options_for(2, 2);
   options.patience = 0.3;
-  std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options);
+  std::shared_ptr<ClusterCoordinator> nodes = coordinator(options);
   const ClusterSetting setting;
-  TestWorker alone(data_, setting, nodes->address(), 0);
+  TestWorker alone(data_, setting, address_of(*nodes), 0);
   try {
-    train_engine(cluster_setup(data_, setting, nodes), setting);
+    train_engine(cluster_setup(setting, nodes), setting);
     FAIL();
   } catch (const Error& problem) {
     EXPECT_THAT(problem.what(), HasSubstr("--wait-seconds"));
@@ -166,22 +150,22 @@ TEST_F(NodesTest, TooFewWorkersIsAnErrorAfterAWhile) {
   EXPECT_EQ(alone.wait(), "");
 }
 
-TEST_F(NodesTest, AWorkerWithoutACoordinatorGivesUp) {
+TEST_P(CoordinatorTest, AWorkerWithoutACoordinatorGivesUp) {
   const ClusterSetting setting;
   std::string address;
   {
-    const auto nodes = make_coordinator({});
+    const auto nodes = make_coordinator(options_for(1, 1));
     address = nodes->address();
   }
-  TestWorker worker(data_, setting, address, 0, impatient());
+  TestWorker worker(data_, setting, {network_, address}, 0, impatient());
   EXPECT_THAT(worker.wait(), HasSubstr("no coordinator"));
 }
 
-/// A conversation by hand.
+/// A client that sends what the test wants.
 struct Stranger {
-  explicit Stranger(const std::string& address)
+  explicit Stranger(const TestAddress& coordinator)
       : inbox(std::make_shared<TestInbox>()),
-        channel(make_grpc_transport()->connect(address, inbox)) {}
+        channel(coordinator.network.transport()->connect(coordinator.address, inbox)) {}
 
   void hello(std::uint32_t protocol, const std::string& token = "", int rank = 0) {
     wire::Head head;
@@ -197,11 +181,11 @@ struct Stranger {
   std::shared_ptr<Channel> channel;
 };
 
-TEST_F(NodesTest, StrangersAreRefused) {
+TEST_P(CoordinatorTest, StrangersAreRefused) {
   CoordinatorOptions options = options_for(1, 1);
   options.token = "secret";
-  const auto nodes = coordinator(data_, options);
-  Stranger old(nodes->address()), unknown(nodes->address()), other_data(nodes->address());
+  const auto nodes = coordinator(options);
+  Stranger old(address_of(*nodes)), unknown(address_of(*nodes)), other_data(address_of(*nodes));
   old.hello(kProtocol + 1, "secret");
   EXPECT_THAT(old.refusal(), HasSubstr("version"));
   unknown.hello(kProtocol, "guess");
@@ -214,9 +198,9 @@ TEST_F(NodesTest, StrangersAreRefused) {
   EXPECT_THAT(other_data.refusal(), HasSubstr("is not the data of the run"));
 }
 
-TEST_F(NodesTest, NonsenseEndsTheConversation) {
-  const auto nodes = coordinator(data_, options_for(1, 1));
-  Stranger garbage(nodes->address()), early(nodes->address()), twisted(nodes->address());
+TEST_P(CoordinatorTest, NonsenseEndsTheConnection) {
+  const auto nodes = coordinator(options_for(1, 1));
+  Stranger garbage(address_of(*nodes)), early(address_of(*nodes)), twisted(address_of(*nodes));
   garbage.channel->send({"\xFF\xFF\xFF", {}, nullptr});
   EXPECT_THAT(garbage.inbox->end(), HasSubstr("ended"));
   wire::Head push;
@@ -229,27 +213,27 @@ TEST_F(NodesTest, NonsenseEndsTheConversation) {
   EXPECT_THAT(twisted.inbox->end(), HasSubstr("ended"));
 }
 
-TEST_F(NodesTest, AWorkerThatWaitsForTheRunToBeginGetsSignsOfLife) {
+TEST_P(CoordinatorTest, AWorkerThatWaitsForTheRunToBeginGetsHeartbeats) {
   const auto nodes = make_coordinator(options_for(1, 1));  // and nothing is offered yet
-  Stranger early(nodes->address());
+  Stranger early(address_of(*nodes));
   early.hello(kProtocol);
   EXPECT_NO_THROW(early.inbox->head(wire::Head::kHeartbeat));
   nodes->offer({{}, TestWorker::print(data_), 16});
   EXPECT_NO_THROW(early.inbox->head(wire::Head::kWelcome));
 }
 
-TEST_F(NodesTest, APlaceIsNotKeptForOneThatHangsBeforeItIsReady) {
+TEST_P(CoordinatorTest, ASlotIsNotKeptForOneThatHangsBeforeItIsReady) {
   CoordinatorOptions options = options_for(1, 1);
   options.heartbeats = {0.05, 0.1, 0.3};
-  const auto nodes = coordinator(data_, options);
-  Stranger hanging(nodes->address());
+  const auto nodes = coordinator(options);
+  Stranger hanging(address_of(*nodes));
   hanging.hello(kProtocol);
   hanging.inbox->head(wire::Head::kWelcome);
   EXPECT_THAT(hanging.inbox->end(), HasSubstr("ended"));
-  // The coordinator may learn of the end a little later, and tells who comes too soon to try again.
+  // The coordinator may learn of the end a little later, and puts off a client that is too early.
   bool welcome = false;
   for (int tries = 0; !welcome && tries < 200; ++tries) {
-    Stranger next(nodes->address());
+    Stranger next(address_of(*nodes));
     next.hello(kProtocol);
     for (bool answered = false; !answered;) {
       const wire::Head head = head_of(next.inbox->message());
@@ -263,21 +247,22 @@ TEST_F(NodesTest, APlaceIsNotKeptForOneThatHangsBeforeItIsReady) {
   EXPECT_TRUE(welcome);
 }
 
-TEST_F(NodesTest, StatusIsForThoseWithTheToken) {
+TEST_P(CoordinatorTest, StatusIsForThoseWithTheToken) {
   CoordinatorOptions options = options_for(1, 1);
   options.token = "secret";
-  const auto nodes = coordinator(data_, options);
+  const auto nodes = coordinator(options);
   nodes->set_status(R"({"epoch":3})");
   const std::string address = nodes->address();
-  const auto transport = make_grpc_transport();
+  const auto& transport = network_.transport();
   EXPECT_EQ(ask_status(*transport, address, "secret"), R"({"workers_there":0,"epoch":3})");
   EXPECT_THROW(ask_status(*transport, address, ""), Error);
 }
 
-/// A node that answers orders as the test says, beside an honest one.
+/// A worker that answers orders as the test says, beside an honest one.
 class Saboteur {
  public:
-  Saboteur(const std::string& address, const Dataset& data) : stranger_(address), data_(data) {
+  Saboteur(const TestAddress& coordinator, const Dataset& data)
+      : stranger_(coordinator), data_(data) {
     stranger_.hello(kProtocol, "", 1);
     generation_ = stranger_.inbox->head(wire::Head::kWelcome).welcome().generation();
     wire::Head ready;
@@ -294,20 +279,20 @@ class Saboteur {
   /// Pushes this value everywhere in the dense part.
   void push(std::uint64_t sequence, float value) { push(sequence, value, Lie{}); }
   void push(std::uint64_t sequence, float value, const Lie& lie) {
-    const PayloadFormat format(test_network(data_), {});
+    const ModelUpdateFormat format(test_network(data_), {});
     const std::vector<float> values(layout_of(test_network(data_)).size, value);
     wire::Head head;
     head.mutable_push()->set_sequence(sequence);
     head.mutable_push()->set_generation(generation_ - lie.past);
     PayloadBuffer buffer;
-    PayloadHeader header = format.write({}, false, values, buffer.next());
+    ModelUpdateHeader header = format.write({}, false, values, buffer.next());
     header.bytes += lie.bytes;
     set_header(header, *head.mutable_push()->mutable_push());
     stranger_.channel->send(message_of(head));
     if (lie.half) buffer.next().resize(buffer.next().size() / 2);
     for (auto& chunk : buffer.chunks(sequence)) stranger_.channel->send(std::move(chunk));
   }
-  /// Until the coordinator gives a sign of life.
+  /// Until the coordinator sends a heartbeat.
   void wait() { stranger_.inbox->head(wire::Head::kHeartbeat); }
   void leave() { stranger_.channel->close("enough"); }
 
@@ -317,7 +302,7 @@ class Saboteur {
   std::uint64_t generation_ = 0;
 };
 
-TEST_F(NodesTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
+TEST_P(CoordinatorTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
   struct Case {
     const char* what;
     float value;
@@ -329,15 +314,15 @@ TEST_F(NodesTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
         Case{"a wrong shape", 0, 4, "bytes for"},
         Case{"4 GB", 0, std::size_t{4} << 30, "bytes for"}}) {
     const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
-    std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options_for(2, 2));
-    TestWorker honest(data_, setting, nodes->address(), 0);
+    std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(2, 2));
+    TestWorker honest(data_, setting, address_of(*nodes), 0);
     std::thread bad([&] {
-      Saboteur saboteur(nodes->address(), data_);
+      Saboteur saboteur(address_of(*nodes), data_);
       saboteur.push(saboteur.order(), c.value, {.bytes = c.lie, .past = 0, .half = false});
       saboteur.order();  // it is asked again
       saboteur.leave();
     });
-    const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+    const auto result = train_engine(cluster_setup(setting, nodes), setting);
     bad.join();
     EXPECT_THAT(result.notes, Contains(HasSubstr(c.reason))) << c.what;
     EXPECT_EQ(result.workers[1].rejected, 1U) << c.what;
@@ -348,12 +333,12 @@ TEST_F(NodesTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
   }
 }
 
-TEST_F(NodesTest, RepeatedAndStalePushesDoNothing) {
+TEST_P(CoordinatorTest, RepeatedAndStalePushesDoNothing) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 20};
-  std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options_for(2, 2));
-  TestWorker honest(data_, setting, nodes->address(), 0);
+  std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(2, 2));
+  TestWorker honest(data_, setting, address_of(*nodes), 0);
   std::thread bad([&] {
-    Saboteur saboteur(nodes->address(), data_);
+    Saboteur saboteur(address_of(*nodes), data_);
     const std::uint64_t first = saboteur.order();
     saboteur.push(first, 1e6F, {.bytes = 0, .past = 1, .half = false});  // of a generation before
     saboteur.push(first + 7, 1e6F);                                      // of no order
@@ -366,7 +351,7 @@ TEST_F(NodesTest, RepeatedAndStalePushesDoNothing) {
     saboteur.order();  // all before has been looked at
     saboteur.leave();
   });
-  const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+  const auto result = train_engine(cluster_setup(setting, nodes), setting);
   bad.join();
   EXPECT_THAT(result.notes, testing::Not(Contains(HasSubstr("refused"))));
   EXPECT_EQ(nodes->ignored(), 4U);
@@ -375,21 +360,21 @@ TEST_F(NodesTest, RepeatedAndStalePushesDoNothing) {
   EXPECT_EQ(honest.wait(), "");
 }
 
-TEST_F(NodesTest, AWorkerThatDiesInTheMiddleOfAPushLeavesNothingOfIt) {
+TEST_P(CoordinatorTest, AWorkerThatDiesInTheMiddleOfAPushLeavesNothingOfIt) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
-  std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options_for(2, 2));
-  TestWorker honest(data_, setting, nodes->address(), 0);
+  std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(2, 2));
+  TestWorker honest(data_, setting, address_of(*nodes), 0);
   std::thread bad([&] {
-    Saboteur dying(nodes->address(), data_);
+    Saboteur dying(address_of(*nodes), data_);
     dying.push(dying.order(), 1e6F, {.bytes = 0, .past = 0, .half = true});
     dying.wait();
     dying.leave();
   });
-  const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+  const auto result = train_engine(cluster_setup(setting, nodes), setting);
   bad.join();
   EXPECT_EQ(result.workers[0].rows, 2 * data_.rows());
   EXPECT_EQ(result.workers[1].rows, 0U);
-  // And whoever takes the slot next begins with a push that is zero.
+  // And the next worker in the slot starts with a push of zeros.
   for (const float value : result.parameters) ASSERT_LT(std::abs(value), 1e4F);
   nodes.reset();
   EXPECT_EQ(honest.wait(), "");
@@ -400,27 +385,27 @@ std::size_t entries_of(const char* folder) {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-TEST_F(NodesTest, AHundredJoinsAndLeavesLeaveNothingBehind) {
+TEST_P(CoordinatorTest, AHundredJoinsAndLeavesLeaveNothingBehind) {
   const ClusterSetting setting{"asp", 1, Optimizer::sgd};
-  std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options_for(1, 2));
-  TestWorker steady(data_, setting, nodes->address(), 0);
+  std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(1, 2));
+  TestWorker steady(data_, setting, address_of(*nodes), 0);
   std::size_t files = 0, threads = 0;
   std::atomic<int> visits = 0;
   std::atomic<bool> over = false;
   std::thread churn([&] {
     while (visits < 100 && !over) {
-      TestWorker worker_hello(data_, setting, nodes->address(), 1,
-                              named(fmt::format("{}", visits.load())));
+      TestWorker visitor(data_, setting, address_of(*nodes), 1,
+                         named(fmt::format("{}", visits.load())));
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      worker_hello.stop();
-      EXPECT_EQ(worker_hello.wait(), "");
+      visitor.stop();
+      EXPECT_EQ(visitor.wait(), "");
       if (++visits == 10) {
         files = entries_of("/proc/self/fd");
         threads = entries_of("/proc/self/task");
       }
     }
   });
-  std::optional<Engine> engine(std::in_place, cluster_setup(data_, setting, nodes));
+  std::optional<Engine> engine(std::in_place, cluster_setup(setting, nodes));
   engine->models().give(0, FloatBuffer(layout_of(test_network(data_)).size));
   Position position;
   for (std::uint64_t epoch = 0; visits < 100 && epoch < 100'000; ++epoch) {

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "tests/cluster/cluster.h"
-#include "tests/cluster/transport/inbox.h"
-#include "tests/device/random_data.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +22,7 @@ TEST(Shards, AreAPartitionOfTheVector) {
       std::size_t most = 0;
       for (const Shard& shard : shards_of(network, count)) {
         most = std::max(most, shard.size());
-        shard.for_places({}, true, [&](std::size_t at, std::size_t n) {
+        ModelUpdateLayout(shard).for_places(true, {}, {}, [&](std::size_t at, std::size_t n) {
           for (std::size_t i = at; i < at + n; ++i) ++owners[i];
         });
       }
@@ -34,23 +32,15 @@ TEST(Shards, AreAPartitionOfTheVector) {
   }
 }
 
-class ServersTest : public testing::Test {
+class ShardServersTest : public ClusterTest {
  protected:
-  ServersTest() : data_(make_data()) {}
-  static Dataset make_data() {
-    Random random(3);
-    return random_data(random, 500, 40, 12);
-  }
   std::shared_ptr<ClusterCoordinator> begin(int workers, int servers, double evict = 10) {
-    CoordinatorOptions options;
-    options.least = 2;
-    options.most = workers;
+    CoordinatorOptions options = options_for(2, workers);
     options.servers = servers;
-    options.patience = kSoon;
     options.heartbeats.evict = evict;
-    std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options);
+    std::shared_ptr<ClusterCoordinator> nodes = coordinator(options);
     for (int i = 0; i < servers; ++i) {
-      servers_.push_back(std::make_unique<TestServer>(nodes->address()));
+      servers_.push_back(std::make_unique<TestServer>(address_of(*nodes)));
     }
     return nodes;
   }
@@ -58,19 +48,19 @@ class ServersTest : public testing::Test {
     for (auto& server : servers_) EXPECT_EQ(server->wait(), "");
     servers_.clear();
   }
-  Dataset data_;
   std::vector<std::unique_ptr<TestServer>> servers_;
 };
+EVENER_OVER_TRANSPORTS(ShardServersTest);
 
-TEST_F(ServersTest, BspIsTheSameToTheBitHoweverManyThereAre) {
+TEST_P(ShardServersTest, BspIsTheSameToTheBitHoweverManyThereAre) {
   for (const int servers : {1, 2, 3}) {
     for (const char* strategy : {"bsp", "bsp:local-steps=3", "bsp:compress=fp16",
                                  "bsp:compress=top-k:top-k=0.05", "bsp:server-momentum=0.5"}) {
       const ClusterSetting setting{strategy, 2, Optimizer::adam};
       auto nodes = begin(2, servers);
-      TestWorker one(data_, setting, nodes->address(), 0);
-      TestWorker two(data_, setting, nodes->address(), 1);
-      const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+      TestWorker one(data_, setting, address_of(*nodes), 0);
+      TestWorker two(data_, setting, address_of(*nodes), 1);
+      const auto result = train_engine(cluster_setup(setting, nodes), setting);
       EXPECT_EQ(result.parameters, train_without_network(data_, setting).parameters)
           << strategy << " with " << servers;
       EXPECT_GT(result.workers[0].bytes, 0U);
@@ -81,22 +71,22 @@ TEST_F(ServersTest, BspIsTheSameToTheBitHoweverManyThereAre) {
   }
 }
 
-TEST_F(ServersTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
+TEST_P(ShardServersTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
   for (const char* strategy : {"bsp", "asp", "ssp", "dssp", "dasp"}) {
     const ClusterSetting setting{strategy, 2, Optimizer::sgd, 4};
     auto nodes = begin(3, 2);
-    TestWorker one(data_, setting, nodes->address(), 0);
-    TestWorker two(data_, setting, nodes->address(), 1);
+    TestWorker one(data_, setting, address_of(*nodes), 0);
+    TestWorker two(data_, setting, address_of(*nodes), 1);
     std::unique_ptr<TestWorker> three;
-    const auto result =
-        train_engine(cluster_setup(data_, setting, nodes), setting, [&](std::size_t step) {
-          if (step == 10) two.stop();
-          if (step == 20) {
-            three = std::make_unique<TestWorker>(data_, setting, nodes->address(), 2);
-          }
-          if (step == 40) two.wait();  // not before it is gone: the run would be over
-        });
-    EXPECT_THAT(result.losses, Contains(HasSubstr("node 1: it was told to go"))) << strategy;
+    const auto result = train_engine(cluster_setup(setting, nodes), setting, [&](std::size_t step) {
+      if (step == 10) two.stop();
+      if (step == 20) {
+        three = std::make_unique<TestWorker>(data_, setting, address_of(*nodes), 2);
+      }
+      if (step == 40) two.wait();  // otherwise the run could end before
+    });
+    EXPECT_THAT(result.losses, Contains(HasSubstr("node 1: it was stopped by a signal")))
+        << strategy;
     for (const float value : result.parameters) ASSERT_TRUE(std::isfinite(value));
     nodes.reset();
     EXPECT_EQ(one.wait(), "");
@@ -105,13 +95,13 @@ TEST_F(ServersTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
   }
 }
 
-TEST_F(ServersTest, WithoutOneOfThemTheRunEnds) {
+TEST_P(ShardServersTest, WithoutOneOfThemTheRunEnds) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 100};
   auto nodes = begin(2, 2);
-  TestWorker one(data_, setting, nodes->address(), 0);
-  TestWorker two(data_, setting, nodes->address(), 1);
+  TestWorker one(data_, setting, address_of(*nodes), 0);
+  TestWorker two(data_, setting, address_of(*nodes), 1);
   try {
-    train_engine(cluster_setup(data_, setting, nodes), setting, [&](std::size_t step) {
+    train_engine(cluster_setup(setting, nodes), setting, [&](std::size_t step) {
       if (step == 10) servers_[1]->stop();
     });
     FAIL() << "it went on";
@@ -121,40 +111,41 @@ TEST_F(ServersTest, WithoutOneOfThemTheRunEnds) {
   nodes.reset();
 }
 
-TEST_F(ServersTest, ThatDoNotComeAreWaitedForOnlySoLong) {
-  CoordinatorOptions options;
+TEST_P(ShardServersTest, ThatDoNotComeAreWaitedForOnlySoLong) {
+  CoordinatorOptions options = options_for(1, 1);
   options.servers = 1;
   options.patience = 0.3;
-  std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options);
+  std::shared_ptr<ClusterCoordinator> nodes = coordinator(options);
   const ClusterSetting setting;
   try {
-    train_engine(cluster_setup(data_, setting, nodes), setting);
+    train_engine(cluster_setup(setting, nodes), setting);
     FAIL() << "it began";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("0 of 1 servers after 0.3 s: start them with"));
   }
 }
 
-TEST_F(ServersTest, ACoordinatorThatKeepsTheModelItselfRefusesThem) {
-  CoordinatorOptions options;
-  std::shared_ptr<ClusterCoordinator> nodes = coordinator(data_, options);
-  TestServer server(nodes->address());
+TEST_P(ShardServersTest, ACoordinatorThatKeepsTheModelItselfRefusesThem) {
+  CoordinatorOptions options = options_for(1, 1);
+  std::shared_ptr<ClusterCoordinator> nodes = coordinator(options);
+  TestServer server(address_of(*nodes));
   EXPECT_THAT(server.wait(), HasSubstr("keeps the model itself"));
   ShardServerOptions stranger;
   options.servers = 1;
   options.token = "secret";
-  nodes = coordinator(data_, options);
-  EXPECT_THAT(TestServer(nodes->address(), stranger).wait(), HasSubstr("does not know the token"));
+  nodes = coordinator(options);
+  EXPECT_THAT(TestServer(address_of(*nodes), stranger).wait(),
+              HasSubstr("does not know the token"));
 }
 
-/// A node that says what the test wants, to the coordinator and to the one server.
-TEST_F(ServersTest, APushThatIsNotFiniteIsRefusedByTheServerAndItsRowsAreTrainedAnew) {
+/// A worker that sends what the test wants, to the coordinator and to the one server.
+TEST_P(ShardServersTest, APushThatIsNotFiniteIsRefusedByTheServerAndItsRowsAreTrainedAnew) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
   auto nodes = begin(2, 1);
-  TestWorker honest(data_, setting, nodes->address(), 0);
+  TestWorker honest(data_, setting, address_of(*nodes), 0);
   std::thread bad([&] {
     const auto inbox = std::make_shared<TestInbox>();
-    const auto channel = make_grpc_transport()->connect(nodes->address(), inbox);
+    const auto channel = network_.transport()->connect(nodes->address(), inbox);
     wire::Head head;
     head.mutable_hello()->set_protocol(kProtocol);
     head.mutable_hello()->set_name("bad");
@@ -162,7 +153,7 @@ TEST_F(ServersTest, APushThatIsNotFiniteIsRefusedByTheServerAndItsRowsAreTrained
     channel->send(message_of(head));
     const wire::Welcome welcome = inbox->head(wire::Head::kWelcome).welcome();
     const auto pulls = std::make_shared<TestInbox>();
-    const auto server = make_grpc_transport()->connect(welcome.servers(0), pulls);
+    const auto server = network_.transport()->connect(welcome.servers(0), pulls);
     head.mutable_worker_hello()->set_protocol(kProtocol);
     head.mutable_worker_hello()->set_node(welcome.node());
     head.mutable_worker_hello()->set_generation(welcome.generation());
@@ -176,7 +167,7 @@ TEST_F(ServersTest, APushThatIsNotFiniteIsRefusedByTheServerAndItsRowsAreTrained
     PayloadBuffer buffer;
     head.mutable_push()->set_sequence(sequence);
     head.mutable_push()->set_generation(welcome.generation());
-    set_header(PayloadFormat(network, {}).write({}, false, values, buffer.next()),
+    set_header(ModelUpdateFormat(network, {}).write({}, false, values, buffer.next()),
                *head.mutable_push()->mutable_push());
     server->send(message_of(head));
     for (auto& chunk : buffer.chunks(sequence)) server->send(std::move(chunk));
@@ -184,7 +175,7 @@ TEST_F(ServersTest, APushThatIsNotFiniteIsRefusedByTheServerAndItsRowsAreTrained
     inbox->head(wire::Head::kOrder);  // it gets another
     channel->close("enough");
   });
-  const auto result = train_engine(cluster_setup(data_, setting, nodes), setting);
+  const auto result = train_engine(cluster_setup(setting, nodes), setting);
   bad.join();
   EXPECT_THAT(result.notes, Contains(HasSubstr("not finite")));
   for (const float value : result.parameters) ASSERT_TRUE(std::isfinite(value));

@@ -1,12 +1,12 @@
-// A cluster that goes on from a checkpoint is, bit for bit, the one that was not interrupted: with
-// what nodes remember beside the model, and with the server's momentum.
+// A cluster that is resumed from a checkpoint ends, bit for bit, like one that was not interrupted:
+// with what workers keep beside the model, and with the server's momentum.
 #include "evener/cluster/parameter_server/worker_states.h"
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "tests/cluster/cluster.h"
-#include "tests/device/random_data.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,9 @@ struct Saved {
   std::vector<std::uint64_t> steps;
 };
 
-class WorkerStatesTest : public testing::TestWithParam<int> {
+/// Where the model is, and the transport. In one process where the first is -1; otherwise so many
+/// servers keep the model.
+class WorkerStatesTest : public testing::TestWithParam<std::tuple<int, TransportKind>> {
  protected:
   WorkerStatesTest() : data_(make_data()) {}
   static Dataset make_data() {
@@ -28,18 +30,20 @@ class WorkerStatesTest : public testing::TestWithParam<int> {
     return random_data(random, 300, 40, 12);
   }
 
-  /// In one process where the parameter is -1; otherwise so many servers keep the model.
+  int servers() const { return std::get<0>(GetParam()); }
   void begin_cluster() {
-    if (GetParam() < 0) return;
+    if (servers() < 0) return;
     CoordinatorOptions options;
+    options.listen = network_.any_address();
+    options.transport = network_.transport();
     options.least = options.most = 2;
-    options.servers = GetParam();
-    nodes_ = coordinator(data_, options);
-    for (int i = 0; i < GetParam(); ++i) {
-      servers_.push_back(std::make_unique<TestServer>(nodes_->address()));
-    }
+    options.servers = servers();
+    nodes_ = make_coordinator(options);
+    nodes_->offer({{}, TestWorker::print(data_), 16});
+    const TestAddress address{network_, nodes_->address()};
+    for (int i = 0; i < servers(); ++i) servers_.push_back(std::make_unique<TestServer>(address));
     for (int i = 0; i < 2; ++i) {
-      workers_.push_back(std::make_unique<TestWorker>(data_, setting_, nodes_->address(), i));
+      workers_.push_back(std::make_unique<TestWorker>(data_, setting_, address, i));
     }
   }
   void end_cluster() {
@@ -77,7 +81,7 @@ class WorkerStatesTest : public testing::TestWithParam<int> {
       position = {position.step, position.epoch + 1, 0, 0};
     }
   }
-  /// The engine goes on as if nobody had looked.
+  /// The engine continues as if it had not been saved.
   Saved save(Engine& engine, const Position& position) const {
     Saved saved;
     saved.kept = engine.models().keep();
@@ -97,6 +101,7 @@ class WorkerStatesTest : public testing::TestWithParam<int> {
     return {end.data(), end.data() + end.size()};
   }
 
+  TestNetwork network_{std::get<1>(GetParam())};
   Dataset data_;
   ClusterSetting setting_{"bsp", 2, Optimizer::adam};
   std::shared_ptr<ClusterCoordinator> nodes_;
@@ -123,15 +128,16 @@ TEST_P(WorkerStatesTest, ResumesToTheBit) {
     EXPECT_FALSE(saved.kept.empty());
     train(*engine, position, 1);  // a future that is given up
     engine.reset();
-    if (GetParam() > 0) {  // servers that begin anew send nodes away, who come back in any order
+    if (servers() >
+        0) {  // servers with new shards close connections: workers come back in any order
       end_cluster();
       begin_cluster();
     }
     position = saved.position;
-    engine = resumed_engine(std::move(saved));  // by the same nodes
-    Saved again = save(*engine, position);      // before anybody has been told
+    engine = resumed_engine(std::move(saved));  // by the same workers
+    Saved again = save(*engine, position);      // before a worker has restored it
     train(*engine, position, 2);
-    EXPECT_EQ(parameters(*engine), whole) << strategy << ", nodes that were there";
+    EXPECT_EQ(parameters(*engine), whole) << strategy << ", workers that were there";
     engine.reset();
     end_cluster();
 
@@ -139,35 +145,40 @@ TEST_P(WorkerStatesTest, ResumesToTheBit) {
     position = again.position;
     engine = resumed_engine(std::move(again));
     train(*engine, position, 2);
-    EXPECT_EQ(parameters(*engine), whole) << strategy << ", new nodes";
+    EXPECT_EQ(parameters(*engine), whole) << strategy << ", new workers";
     engine.reset();
     end_cluster();
   }
 }
-INSTANTIATE_TEST_SUITE_P(Places, WorkerStatesTest, testing::Values(-1, 0, 2), [](const auto& slot) {
-  return slot.param < 0    ? std::string("OneProcess")
-         : slot.param == 0 ? std::string("Coordinator")
-                           : std::string("Servers");
-});
+std::string case_name(const testing::TestParamInfo<std::tuple<int, TransportKind>>& info) {
+  const auto [servers, kind] = info.param;
+  const std::string where = servers < 0 ? "OneProcess" : servers == 0 ? "Coordinator" : "Servers";
+  return where + (kind == TransportKind::grpc ? "Grpc" : "Local");
+}
+INSTANTIATE_TEST_SUITE_P(Over, WorkerStatesTest,
+                         testing::Combine(testing::Values(-1, 0, 2),
+                                          testing::ValuesIn(transports_here())),
+                         case_name);
 
-TEST(WorkerStateReader, RefusesWhatCannotBeAMemory) {
+TEST(WorkerStateReader, RefusesWhatCannotBeAState) {
   const Network network{.features = 11, .hidden = {7}, .labels = 5, .input = Input::sparse};
-  const PayloadFormat format(network, {});
+  const ModelUpdateFormat format(network, {});
   wire::WorkerState head;
   head.set_vectors(9);
   EXPECT_THROW(WorkerStateReader(format).begin(head), Error) << "too many";
   head.set_vectors(1);
-  head.mutable_payload()->set_rows(1);
+  head.mutable_vector()->set_rows(1);
+  head.mutable_vector()->set_places(1);
   EXPECT_THROW(WorkerStateReader(format).begin(head), Error) << "not whole";
-  head.mutable_payload()->set_rows(0);
-  head.mutable_payload()->set_whole(true);
-  head.mutable_payload()->set_bytes(std::uint64_t{1} << 40);
+  head.mutable_vector()->set_rows(0);
+  head.mutable_vector()->set_places(0);
+  head.mutable_vector()->set_bytes(std::uint64_t{1} << 40);
   EXPECT_THROW(WorkerStateReader(format).begin(head), Error) << "too long";
 }
 
 TEST(WorkerStateReader, ForgetsNumbersThatAreNotFinite) {
   const Network network{.features = 11, .hidden = {7}, .labels = 5, .input = Input::sparse};
-  const PayloadFormat format(network, {});
+  const ModelUpdateFormat format(network, {});
   WorkerState memory;
   memory.emplace_back(layout_of(network).size);
   for (const float last : {1.0F, std::numeric_limits<float>::quiet_NaN()}) {

@@ -11,15 +11,14 @@
 
 namespace evener {
 
-constexpr Seconds kSoon =
-    20;  // what a test waits for at most; it never waits for nothing that long
+constexpr Seconds kSoon = 20;  // the longest time that a test waits
 
 class TestInbox final : public Handler {
  public:
   void received(Message message) override { events_.put(std::move(message)); }
   void ended(const std::string& why) override { events_.put("ended: " + why); }
 
-  /// The next message; an Error where the conversation has ended or nothing comes.
+  /// The next message; an Error where the connection has ended or nothing comes.
   Message message() {
     auto event = events_.get_within(kSoon);
     if (!event) throw Error("nothing came");

@@ -17,12 +17,12 @@
 namespace evener {
 
 struct Roughness {
-  double bytes_per_second = 0;  // of a conversation, each way; 0: as fast as below
-  double cuts = 0;              // share of the messages with which a conversation ends
+  double bytes_per_second = 0;  // of a connection, each way; 0: as fast as below
+  double cuts = 0;              // share of the messages with which a connection ends
   std::uint64_t seed = 1;
 };
 
-/// Only what the side that has begun a conversation sends is slow or lost: of peers that is all.
+/// Only messages of the side that has opened a connection are slow or lost: peers send no others.
 class RoughTransport final : public Transport {
  public:
   RoughTransport(std::shared_ptr<Transport> below, const Roughness& roughness)
@@ -35,7 +35,7 @@ class RoughTransport final : public Transport {
                                    std::shared_ptr<Handler> handler) override {
     const std::lock_guard lock(mutex_);
     return std::make_shared<RoughChannel>(below_->connect(address, std::move(handler)), roughness_,
-                                          Random(roughness_.seed, ++conversations_));
+                                          Random(roughness_.seed, ++connections_));
   }
 
  private:
@@ -98,7 +98,7 @@ class RoughTransport final : public Transport {
   std::shared_ptr<Transport> below_;
   Roughness roughness_;
   std::mutex mutex_;
-  std::uint64_t conversations_ = 0;
+  std::uint64_t connections_ = 0;
 };
 
 }  // namespace evener

@@ -11,10 +11,12 @@ namespace evener::mpi {
 std::shared_ptr<World> start_world(const std::string& family, const WorldOptions& options) {
   const std::string file = plugin_file(fmt::format("libevener_mpi_{}.so", family));
   if (file.empty()) {
-    throw UsageError(fmt::format(
-        "mpi:{}: this build has no plug-in for it (the library was not there)", family));
+    throw UsageError(
+        fmt::format("mpi:{}: this build has no plug-in for it (EVENER_MPI was off, or the library "
+                    "was not found)",
+                    family));
   }
-  // The libraries load parts of their own, which look for them among what is global.
+  // The libraries load modules of their own, which need their symbols to be global.
   void* object = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (object == nullptr) {
     throw UsageError(fmt::format("mpi:{}: cannot be used here: {}", family, dlerror()));

@@ -1,4 +1,4 @@
-// Whether MPI can be used here, and the way to it.
+// Loads the MPI plug-in of a family of libraries.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,10 @@
 
 namespace evener::mpi {
 
-/// Of libraries: programs that were built for one member of a family run with any.
+/// Families of libraries: programs that were built for one member of a family run with any.
 inline const std::vector<std::string> kFamilies{"openmpi", "mpich"};
 
-/// Once a process, which MPI then belongs to. UsageError where the family's library or our part of
-/// it is not installed.
+/// At most once a process. UsageError where the family's library or its plug-in is not installed.
 std::shared_ptr<World> start_world(const std::string& family, const WorldOptions& options = {});
 
 }  // namespace evener::mpi

@@ -1,5 +1,5 @@
-// Processes that an MPI launcher has started, and that talk through MPI's library. It lives in a
-// shared object of its own, one for each family of libraries, which is loaded when somebody asks
+// Processes that an MPI launcher has started, and that communicate through an MPI library. It lives
+// in a shared object of its own, one for each family of libraries, which is loaded when it is asked
 // for it: the command starts and works where no MPI is installed.
 #pragma once
 
@@ -15,7 +15,7 @@ struct WorldOptions {
 };
 
 /// A transport between the ranks; an address is a rank's number, and to listen it may be left out.
-/// Membership is fixed: who is lost is lost for good.
+/// Membership is fixed: a rank that is lost does not come back.
 class World : public Transport {
  public:
   virtual int rank() const = 0;

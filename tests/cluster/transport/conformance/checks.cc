@@ -5,7 +5,7 @@
 
 #include "tests/cluster/transport/conformance/station.h"
 
-#include "evener/cluster/wire/payload.h"
+#include "evener/cluster/wire/chunks.h"
 
 namespace evener {
 
@@ -49,7 +49,7 @@ void pieces_are_put_together(Rank& rank) {
   station.leave();
 }
 
-void a_message_that_is_too_large_ends_its_conversation_and_nothing_else(Rank& rank) {
+void a_message_that_is_too_large_ends_its_connection_and_nothing_else(Rank& rank) {
   Station station(rank);
   const std::string address = station.address_of(rank.next());
   constexpr std::size_t kBody = kMostMessageBytes - sizeof(std::uint32_t) - 4;
@@ -118,7 +118,7 @@ void everybody_sends_payloads_to_everybody(Rank& rank) {
   station.leave();
 }
 
-void a_handler_that_throws_ends_the_conversation_with_its_reason(Rank& rank) {
+void a_handler_that_throws_ends_the_connection_with_its_reason(Rank& rank) {
   Station station(rank);
   Talk talk(rank, station.address_of(rank.next()));
   talk.channel->send(message_with("throw", 0));
@@ -157,14 +157,14 @@ void a_channel_that_goes_has_ended(Rank& rank) {
   station.leave();
 }
 
-void a_listener_that_goes_ends_its_conversations_and_may_come_back(Rank& rank) {
+void a_listener_that_goes_ends_its_connections_and_may_come_back(Rank& rank) {
   Station station(rank);
   const std::string own = station.address(), next = station.address_of(rank.next());
   Talk talk(rank, next);
   talk.expect_talk();
   rank.meet();
   station.stop_listening();
-  expect(talk.inbox->end().rfind("ended", 0) == 0, "the conversation has ended");
+  expect(talk.inbox->end().rfind("ended", 0) == 0, "the connection has ended");
   station.next_end();
   rank.meet();
   station.listen(own);
@@ -193,14 +193,14 @@ std::vector<Check> all_checks() {
   return {CHECK_NAMED(nobody_there_is_told),
           CHECK_NAMED(messages_of_all_sizes_come_in_order),
           CHECK_NAMED(pieces_are_put_together),
-          CHECK_NAMED(a_message_that_is_too_large_ends_its_conversation_and_nothing_else),
+          CHECK_NAMED(a_message_that_is_too_large_ends_its_connection_and_nothing_else),
           CHECK_NAMED(many_talk_at_once),
           CHECK_NAMED(payloads_of_all_sizes_come_whole),
           CHECK_NAMED(everybody_sends_payloads_to_everybody),
-          CHECK_NAMED(a_handler_that_throws_ends_the_conversation_with_its_reason),
+          CHECK_NAMED(a_handler_that_throws_ends_the_connection_with_its_reason),
           CHECK_NAMED(an_end_is_told_to_both),
           CHECK_NAMED(a_channel_that_goes_has_ended),
-          CHECK_NAMED(a_listener_that_goes_ends_its_conversations_and_may_come_back),
+          CHECK_NAMED(a_listener_that_goes_ends_its_connections_and_may_come_back),
           CHECK_NAMED(an_address_that_is_taken_is_an_error)};
 #undef CHECK_NAMED
 }

@@ -37,7 +37,7 @@ struct Check {
 };
 std::vector<Check> all_checks();
 
-/// The last rank kills itself in the middle of its conversations; all others see that.
+/// The last rank kills itself in the middle of its connections; all others see that.
 void check_death(Rank& rank);
 
 }  // namespace evener

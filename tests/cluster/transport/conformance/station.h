@@ -94,7 +94,7 @@ class Station {
   void stop_listening() { listener_.reset(); }
   std::string address() const { return listener_->address(); }
   std::string address_of(int rank) const { return rank_.board->read(rank); }
-  /// Why the next conversation that others began has ended.
+  /// Why the next connection that others began has ended.
   std::string next_end() {
     auto why = ends_.get_within(kSoon);
     if (!why) throw Error("nobody was told of an end");
@@ -104,10 +104,10 @@ class Station {
  private:
   Rank& rank_;
   Mailbox<std::string> ends_;
-  std::unique_ptr<Listener> listener_;  // last: its conversations use the rest
+  std::unique_ptr<Listener> listener_;  // last: its connections use the rest
 };
 
-/// A conversation that this rank has begun.
+/// A connection that this rank has begun.
 struct Talk {
   Talk(Rank& rank, const std::string& address)
       : inbox(std::make_shared<TestInbox>()), channel(rank.transport->connect(address, inbox)) {}

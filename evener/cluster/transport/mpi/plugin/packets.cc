@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kUnderWay = 8;
 
 struct Front {
-  std::uint32_t kind, conversation, to_opener, head_bytes;
+  std::uint32_t kind, connection, to_opener, head_bytes;
   std::uint64_t body_bytes;
 };
 
@@ -55,7 +55,7 @@ void Outgoing::begin(Packet packet) {
   Sent& sent = under_way_.emplace_back();
   sent.message = std::move(packet.message);
   const Message& message = sent.message;
-  const Front front{static_cast<std::uint32_t>(packet.kind), packet.conversation,
+  const Front front{static_cast<std::uint32_t>(packet.kind), packet.connection,
                     packet.to_opener ? 1U : 0U, static_cast<std::uint32_t>(message.head.size()),
                     message.body_size()};
   sent.front.resize(sizeof front + message.head.size());
@@ -116,7 +116,7 @@ void Incoming::read_front(Coming& coming) {
   coming.has_front = true;
   Packet& packet = coming.packet;
   packet.kind = static_cast<Packet::Kind>(front.kind);
-  packet.conversation = front.conversation;
+  packet.connection = front.connection;
   packet.to_opener = front.to_opener != 0;
   packet.message.head.resize(front.head_bytes);
   std::memcpy(packet.message.head.data(), coming.front.data() + sizeof front, front.head_bytes);

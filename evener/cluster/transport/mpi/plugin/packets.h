@@ -1,6 +1,6 @@
-// What ranks send each other: packets, in order between any two. A packet is one message of MPI's
-// with its front and head, and another with its body, if it has one: that is sent from where it
-// lies and received where it stays.
+// Packets between ranks, in order between any two. A packet is one MPI message with its front
+// (fixed fields) and head, and another with its body, if it has one. The body is sent from its
+// buffer and received into one, without a copy.
 #pragma once
 
 #include <array>
@@ -18,20 +18,20 @@ namespace evener::mpi {
 
 struct Packet {
   enum class Kind : std::uint32_t {
-    open,     // a conversation
+    open,     // a connection
     message,  // of it
     end,      // of it; the head says why
-    beat,     // a sign of life
+    beat,     // a heartbeat
     goodbye,  // the sender is done, and waits for the others
     failure   // the sender ends at once; the head says why
   };
   Kind kind = Kind::beat;
-  std::uint32_t conversation = 0;  // numbered by who has begun it
-  bool to_opener = false;          // it was begun by the receiver
+  std::uint32_t connection = 0;  // number, given by the rank that opened it
+  bool to_opener = false;        // the receiver opened it
   Message message{};
 };
 
-/// Error with the library's words where a call has failed.
+/// Error with the library's message where a call has failed.
 void check(int code, const char* call);
 
 /// Packets on their way to a rank.
@@ -63,7 +63,7 @@ class Outgoing {
 class Incoming {
  public:
   Incoming(MPI_Comm comm, int from) : comm_(comm), from_(from) {}
-  /// The front of one is there, as MPI_Improbe found it.
+  /// MPI_Improbe has found the front of a packet.
   void add(MPI_Message front, int bytes);
   /// Adds those that are complete. Whether anything has moved. Error where it is no packet.
   bool move(std::vector<Packet>& complete);

@@ -1,4 +1,4 @@
-// Conversations between ranks, all over the one connection that each has with each.
+// Connections between ranks, all over the one connection that each has with each.
 #include <charconv>
 #include <map>
 #include <new>
@@ -16,16 +16,17 @@ namespace evener::mpi {
 
 namespace {
 
-constexpr std::size_t kMostErrands = 256;  // that the executor may have before no more is asked for
+constexpr std::size_t kMostTasks = 256;  // that the executor may have before no more is asked for
 
-/// Which conversation: with whom, and the number that who has begun it gave it.
+/// Which connection: the other rank, and the number that the rank that opened it has given it.
 struct Name {
   int other = 0;
   std::uint32_t number = 0;
-  bool begun_here = false;
+  bool opened_here = false;
 
   bool operator<(const Name& with) const {
-    return std::tie(other, number, begun_here) < std::tie(with.other, with.number, with.begun_here);
+    return std::tie(other, number, opened_here) <
+           std::tie(with.other, with.number, with.opened_here);
   }
 };
 
@@ -33,14 +34,14 @@ class PacketQueue;
 
 class RankEndpoint final : public Endpoint {
  public:
-  RankEndpoint(PacketQueue& post, const Name& name);
+  RankEndpoint(PacketQueue& queue, const Name& name);
 
  protected:
   void carry(Message message) override;
   void carry_end(const std::string& why) override;
 
  private:
-  PacketQueue& post_;
+  PacketQueue& queue_;
   Name name_;
 };
 
@@ -50,7 +51,7 @@ class PacketQueue {
   explicit PacketQueue(const WorldOptions& options)
       : ranks_(options, {[this](int from, Packet packet) { take(from, std::move(packet)); },
                          [this](int rank, const std::string& why) { end_all(rank, why); },
-                         [this] { return executor_.waiting() > kMostErrands; }}) {}
+                         [this] { return executor_.waiting() > kMostTasks; }}) {}
 
   Ranks& ranks() { return ranks_; }
   SerialExecutor& executor() { return executor_; }
@@ -61,9 +62,9 @@ class PacketQueue {
     const Name name{to.value_or(-1), ++begun_, true};
     auto endpoint = std::make_shared<RankEndpoint>(*this, name);
     endpoint->begin(std::move(handler));
-    if (!to || gone_.count(*to) > 0) {
+    if (!to || lost_.count(*to) > 0) {
       endpoint->bring_end(
-          to ? "cannot connect: " + gone_[*to]
+          to ? "cannot connect: " + lost_[*to]
              : fmt::format("cannot connect: there is no rank '{}' of {}", address, ranks_.size()));
       return endpoint;
     }
@@ -74,7 +75,7 @@ class PacketQueue {
   void listen(AcceptedConnections& accepted) {
     const std::lock_guard lock(mutex_);
     if (accepted_ != nullptr) {
-      throw Error(fmt::format("{}: cannot listen there: somebody does already", ranks_.rank()));
+      throw Error(fmt::format("{}: cannot listen there: the address is taken", ranks_.rank()));
     }
     accepted_ = &accepted;
   }
@@ -91,10 +92,10 @@ class PacketQueue {
   }
   bool has_lost(int rank) {
     const std::lock_guard lock(mutex_);
-    return gone_.count(rank) > 0;
+    return lost_.count(rank) > 0;
   }
   void send(const Name& name, Packet::Kind kind, Message message) {
-    ranks_.send(name.other, {kind, name.number, !name.begun_here, std::move(message)});
+    ranks_.send(name.other, {kind, name.number, !name.opened_here, std::move(message)});
   }
   void forget(const Name& name) {
     const std::lock_guard lock(mutex_);
@@ -103,7 +104,7 @@ class PacketQueue {
 
  private:
   void take(int from, Packet packet) {
-    const Name name{from, packet.conversation, packet.to_opener};
+    const Name name{from, packet.connection, packet.to_opener};
     const std::lock_guard lock(mutex_);
     if (packet.kind == Packet::Kind::open) return open(name);
     const auto found = endpoints_.find(name);
@@ -125,7 +126,7 @@ class PacketQueue {
   }
   void end_all(int rank, const std::string& why) {
     const std::lock_guard lock(mutex_);
-    gone_[rank] = why;
+    lost_[rank] = why;
     for (auto at = endpoints_.begin(); at != endpoints_.end();) {
       const auto here = at++;
       if (here->first.other != rank) continue;
@@ -136,75 +137,76 @@ class PacketQueue {
 
   std::mutex mutex_;
   std::map<Name, std::shared_ptr<RankEndpoint>> endpoints_;
-  std::map<int, std::string> gone_;  // and why
+  std::map<int, std::string> lost_;  // ranks, and why
   std::uint32_t begun_ = 0;
   AcceptedConnections* accepted_ = nullptr;
   SerialExecutor executor_;
   Ranks ranks_;  // last: its thread uses all of the above
 };
 
-RankEndpoint::RankEndpoint(PacketQueue& post, const Name& name)
-    : Endpoint(post.executor()), post_(post), name_(name) {}
+RankEndpoint::RankEndpoint(PacketQueue& queue, const Name& name)
+    : Endpoint(queue.executor()), queue_(queue), name_(name) {}
 void RankEndpoint::carry(Message message) {
-  post_.send(name_, Packet::Kind::message, std::move(message));
+  queue_.send(name_, Packet::Kind::message, std::move(message));
 }
 void RankEndpoint::carry_end(const std::string& why) {
-  post_.send(name_, Packet::Kind::end, {"the other endpoint has ended it: " + why, {}, {}});
-  post_.forget(name_);
+  queue_.send(name_, Packet::Kind::end,
+              {"the other side has closed the connection: " + why, {}, {}});
+  queue_.forget(name_);
 }
 
 class RankListener final : public Listener {
  public:
-  RankListener(std::shared_ptr<PacketQueue> post, Accept accept)
-      : post_(std::move(post)), accepted_(post_->executor(), std::move(accept)) {
-    post_->listen(accepted_);
+  RankListener(std::shared_ptr<PacketQueue> queue, Accept accept)
+      : queue_(std::move(queue)), accepted_(queue_->executor(), std::move(accept)) {
+    queue_->listen(accepted_);
   }
   ~RankListener() override {
-    post_->listen_no_more();
-    accepted_.end_all("the listener has gone");
+    queue_->listen_no_more();
+    accepted_.end_all("the listener was closed");
   }
   RankListener(const RankListener&) = delete;
   RankListener& operator=(const RankListener&) = delete;
-  std::string address() const override { return std::to_string(post_->ranks().rank()); }
+  std::string address() const override { return std::to_string(queue_->ranks().rank()); }
 
  private:
-  std::shared_ptr<PacketQueue> post_;
+  std::shared_ptr<PacketQueue> queue_;
   AcceptedConnections accepted_;
 };
 
 class PluginWorld final : public World {
  public:
   explicit PluginWorld(const WorldOptions& options)
-      : post_(std::make_shared<PacketQueue>(options)) {}
+      : queue_(std::make_shared<PacketQueue>(options)) {}
   ~PluginWorld() override {
     // A thread that is stuck may wake up yet and look for it: it stays until the process ends.
-    if (post_->ranks().stuck()) new (std::nothrow) std::shared_ptr<PacketQueue>(post_);
+    if (queue_->ranks().stuck()) new (std::nothrow) std::shared_ptr<PacketQueue>(queue_);
   }
   PluginWorld(const PluginWorld&) = delete;
   PluginWorld& operator=(const PluginWorld&) = delete;
 
-  int rank() const override { return post_->ranks().rank(); }
-  int size() const override { return post_->ranks().size(); }
-  int neighbours() const override { return post_->ranks().neighbours(); }
-  std::string library() const override { return post_->ranks().library(); }
-  std::string lost() const override { return post_->ranks().lost(); }
-  bool has_lost(int other) const override { return post_->has_lost(other); }
-  void leave() override { post_->ranks().leave(); }
-  bool fail(const std::string& why) override { return post_->ranks().fail(why); }
+  int rank() const override { return queue_->ranks().rank(); }
+  int size() const override { return queue_->ranks().size(); }
+  int neighbours() const override { return queue_->ranks().neighbours(); }
+  std::string library() const override { return queue_->ranks().library(); }
+  std::string lost() const override { return queue_->ranks().lost(); }
+  bool has_lost(int other) const override { return queue_->has_lost(other); }
+  void leave() override { queue_->ranks().leave(); }
+  bool fail(const std::string& why) override { return queue_->ranks().fail(why); }
 
   std::unique_ptr<Listener> listen(const std::string& address, Accept accept) override {
-    if (!address.empty() && post_->rank_of(address) != rank()) {
+    if (!address.empty() && queue_->rank_of(address) != rank()) {
       throw Error(fmt::format("{}: cannot listen there: this is rank {}", address, rank()));
     }
-    return std::make_unique<RankListener>(post_, std::move(accept));
+    return std::make_unique<RankListener>(queue_, std::move(accept));
   }
   std::shared_ptr<Channel> connect(const std::string& address,
                                    std::shared_ptr<Handler> handler) override {
-    return owned_channel(post_->connect(address, std::move(handler)), post_);
+    return owned_channel(queue_->connect(address, std::move(handler)), queue_);
   }
 
  private:
-  std::shared_ptr<PacketQueue> post_;
+  std::shared_ptr<PacketQueue> queue_;
 };
 
 }  // namespace

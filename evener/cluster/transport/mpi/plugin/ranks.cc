@@ -13,8 +13,8 @@ namespace evener::mpi {
 
 namespace {
 
-constexpr Seconds kBeat = 0.5;     // between signs of life
-constexpr Seconds kStart = 60;     // for a rank's first sign of life
+constexpr Seconds kBeat = 0.5;     // between heartbeats
+constexpr Seconds kStart = 60;     // for a rank's first heartbeat
 constexpr Seconds kLastWords = 2;  // to send them
 constexpr Seconds kSaving = 60;    // that rank 0 gets to save what it has
 constexpr int kProbesAtOnce = 16;
@@ -62,7 +62,7 @@ void Ranks::watch() {
   phase_ = Phase::over;
   changed_.notify_all();
   lock.unlock();
-  for (int i = 0; i < size_; ++i) events_.gone(i, why);
+  for (int i = 0; i < size_; ++i) events_.lost(i, why);
 }
 
 void Ranks::work() {
@@ -78,7 +78,7 @@ void Ranks::work() {
     for (int i = 0; i < size_; ++i) lose(i, problem.what());
   }
   const std::lock_guard lock(mutex_);
-  first_speaks_ = rank_ != 0 && !others_.front().gone;
+  first_speaks_ = rank_ != 0 && !others_.front().lost;
   phase_ = Phase::over;
   changed_.notify_all();
 }
@@ -107,7 +107,7 @@ void Ranks::begin() {
   }
   for (int i = 0; i < size_; ++i) {
     others_.emplace_back(comm_, i);
-    others_.back().out.put({});  // at once: who is never heard of is waited for much longer
+    others_.back().out.put({});  // at once: a rank that was never heard is waited for much longer
   }
 }
 
@@ -117,15 +117,15 @@ void Ranks::talk() {
     ++rounds_;
     bool moved = take_orders();
     for (auto& other : others_) {
-      if (!other.gone) moved |= other.out.move();
+      if (!other.lost) moved |= other.out.move();
     }
-    if (events_.busy()) {  // who does not listen cannot say that nobody speaks
+    if (events_.busy()) {  // silence means nothing while this rank does not read
       for (auto& other : others_) other.heard = {};
     } else {
       moved |= probe();
       for (int i = 0; i < size_; ++i) {
         RankState& other = others_[static_cast<std::size_t>(i)];
-        if (other.gone) continue;
+        if (other.lost) continue;
         packets.clear();
         moved |= other.in.move(packets);
         if (!packets.empty()) other.heard = {};
@@ -150,7 +150,7 @@ bool Ranks::take_orders() {
   }
   for (auto& [to, packet] : orders) {
     RankState& other = others_[static_cast<std::size_t>(to)];
-    if (!other.gone) other.out.put(std::move(packet));
+    if (!other.lost) other.out.put(std::move(packet));
   }
   if (phase == told_) return !orders.empty();
   told_ = phase;
@@ -202,19 +202,19 @@ void Ranks::beat() {
   since_beat_ = {};
   for (int i = 0; i < size_; ++i) {
     RankState& other = others_[static_cast<std::size_t>(i)];
-    if (i == rank_ || other.gone) continue;
-    // Whatever is on its way is a sign of life, too.
+    if (i == rank_ || other.lost) continue;
+    // Whatever is on its way is a heartbeat, too.
     if (other.out.empty()) other.out.put({});
     if (other.goodbye || other.failed) continue;
     const Seconds silence = other.heard.elapsed();
     if (silence < (other.spoke ? options_.silence : std::max(kStart, options_.silence))) continue;
-    lose(i, fmt::format("rank {} is lost: no sign of life for {:.0f} s", i, silence));
+    lose(i, fmt::format("rank {} is lost: no heartbeat for {:.0f} s", i, silence));
   }
 }
 
 void Ranks::lose(int rank, const std::string& why) {
   RankState& other = others_[static_cast<std::size_t>(rank)];
-  if (std::exchange(other.gone, true)) return;
+  if (std::exchange(other.lost, true)) return;
   other.out.drop();
   part(rank, why);
 }
@@ -224,18 +224,18 @@ void Ranks::part(int rank, const std::string& why) {
     const std::lock_guard lock(mutex_);
     if (lost_.empty() && phase_ != Phase::failing) lost_ = why;
   }
-  events_.gone(rank, why);
+  events_.lost(rank, why);
 }
 
 bool Ranks::all_sent(bool to_failed) const {
   return std::all_of(others_.begin(), others_.end(), [&](const RankState& other) {
-    return other.gone || (other.failed && !to_failed) || other.out.empty();
+    return other.lost || (other.failed && !to_failed) || other.out.empty();
   });
 }
 
 bool Ranks::is_over() {
   const auto is_done = [](const RankState& other) {
-    return other.gone || other.failed || other.goodbye;
+    return other.lost || other.failed || other.goodbye;
   };
   const RankState& first = others_.front();
   switch (told_) {
@@ -247,7 +247,7 @@ bool Ranks::is_over() {
     }
     case Phase::failing: {
       if (!all_sent(true) && since_told_.elapsed() < kLastWords) return false;
-      const bool first_ends = rank_ == 0 || first.gone || first.failed;
+      const bool first_ends = rank_ == 0 || first.lost || first.failed;
       return first_ends || since_told_.elapsed() >= kSaving;
     }
     case Phase::stopping:
@@ -263,7 +263,7 @@ void Ranks::rest(bool moved) {
   if (idle_ < kRestless) return std::this_thread::yield();
   // MPI cannot wait for both what comes and what is to be sent: it is asked again and again.
   const bool under_way = std::any_of(others_.begin(), others_.end(), [](const RankState& other) {
-    return !other.gone && (!other.out.empty() || !other.in.empty());
+    return !other.lost && (!other.out.empty() || !other.in.empty());
   });
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, under_way ? kShortRest : kLongRest,

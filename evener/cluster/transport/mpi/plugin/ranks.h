@@ -1,5 +1,5 @@
-// The thread that makes all calls of MPI: carries packets from and to the other ranks, and notices
-// who goes silent.
+// The thread that makes all calls of MPI: sends packets to the other ranks, receives theirs, and
+// notices ranks that are silent.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class Ranks {
   // What its thread calls.
   struct Events {
     std::function<void(int from, Packet packet)> packet;  // open, message or end
-    std::function<void(int rank, const std::string& why)> gone;
+    std::function<void(int rank, const std::string& why)> lost;
     std::function<bool()> busy;  // with what has come: nothing more is asked for
   };
 
@@ -39,7 +39,7 @@ class Ranks {
   int neighbours() const { return neighbours_; }
   const std::string& library() const { return library_; }
 
-  /// Whether the thread does not come back from a call of MPI's, as may happen when a rank dies
+  /// Whether the thread does not come back from an MPI call, as may happen when a rank dies
   /// that shared memory with this one. All others are lost to it then.
   bool stuck() const { return stuck_; }
 
@@ -59,7 +59,7 @@ class Ranks {
     bool spoke = false;    // anything at all so far
     bool goodbye = false;  // it is done
     bool failed = false;   // it ends, and may still hear
-    bool gone = false;     // it is lost
+    bool lost = false;     // it is lost
   };
   enum class Phase { talking, leaving, failing, stopping, over };
 

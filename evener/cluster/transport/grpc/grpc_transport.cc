@@ -1,4 +1,4 @@
-// Conversations over gRPC's callback interface: one stream each, one write at a time.
+// Connections over gRPC's callback interface: one stream each, one write at a time.
 #include <cerrno>
 #include <chrono>
 #include <deque>
@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "evener/cluster/transport/grpc_frame.h"
+#include "evener/cluster/transport/grpc/grpc_frame.h"
 #include "evener/cluster/transport/transport.h"
 #include "evener/core/error.h"
 
@@ -25,7 +25,7 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kMethod = "/evener.Cluster/Converse";
+constexpr const char* kMethod = "/evener.Cluster/Connect";
 constexpr int kFrameBytes = 4 << 20;  // of HTTP/2; the default of 16 KB costs most of the speed
 constexpr int kReadBytes = 256 << 10;
 
@@ -122,7 +122,7 @@ class Reader {
   Reader(GrpcChannel& channel, std::shared_ptr<Handler> handler)
       : channel_(channel), handler_(std::move(handler)) {}
 
-  /// False: the conversation has to end, and `channel` was told so.
+  /// False: the connection has to end, and `channel` was told so.
   bool take(const grpc::ByteBuffer& frame) {
     try {
       auto message = from_frame(frame);
@@ -157,10 +157,10 @@ class ServerStream final : public grpc::ServerGenericBidiReactor, public Stream 
 
   void OnReadDone(bool ok) override {
     if (ok && reader_.take(in_)) return StartRead(&in_);
-    finish(grpc::Status::OK, ok ? "" : "the other side has ended it");
+    finish(grpc::Status::OK, ok ? "" : "the other side has closed the connection");
   }
   void OnWriteDone(bool ok) override { reader_.channel().written(ok); }
-  void OnCancel() override { finish(grpc::Status::CANCELLED, "the connection is gone"); }
+  void OnCancel() override { finish(grpc::Status::CANCELLED, "the connection was cut"); }
   void OnDone() override {
     reader_.end(why_);
     delete this;
@@ -275,7 +275,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
     StartRead(&in_);
     StartCall();
   }
-  /// Waits for the end of the conversation.
+  /// Waits for the end of the connection.
   ~ClientStream() override { done_->get_future().wait(); }
 
   void OnReadDone(bool ok) override {
@@ -287,7 +287,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   void OnDone(const grpc::Status& status) override {
     const auto done = done_;  // outlives this object, which goes as soon as the value is there
     reader_.end(!why_.empty() ? why_
-                : status.ok() ? "the other side has ended it"
+                : status.ok() ? "the other side has closed the connection"
                               : reason_of(status.error_message()));
     done->set_value();
   }
@@ -303,7 +303,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
                                                      const GrpcOptions& options) {
     const Tls& tls = options.tls;
     grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a conversation, a connection
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection, a connection
     for_settings(options, [&](const char* name, int value) { arguments.SetInt(name, value); });
     arguments.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
     auto credentials = grpc::InsecureChannelCredentials();
@@ -326,7 +326,7 @@ class ClientChannel final : public Channel {
   ClientChannel(const std::string& address, const GrpcOptions& options,
                 std::shared_ptr<Handler> handler)
       : stream_(address, options, channel_, std::move(handler)) {}
-  ~ClientChannel() override { channel_.close("it is over"); }
+  ~ClientChannel() override { channel_.close("the channel was closed"); }
 
   void send(Message message) override { channel_.send(std::move(message)); }
   void close(const std::string& why) override { channel_.close(why); }

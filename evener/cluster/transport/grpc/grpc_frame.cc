@@ -1,4 +1,4 @@
-#include "evener/cluster/transport/grpc_frame.h"
+#include "evener/cluster/transport/grpc/grpc_frame.h"
 
 #include <algorithm>
 #include <bit>

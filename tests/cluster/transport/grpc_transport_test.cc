@@ -1,6 +1,4 @@
-// What only gRPC has; what every transport promises is checked by tests/cluster/conformance.
-#include "evener/cluster/transport/transport.h"
-
+// What only gRPC has; what every transport guarantees is checked by the conformance tests.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "evener/cluster/transport/certs.h"
+#include "evener/cluster/transport/transport.h"
 
 namespace evener {
 namespace {

@@ -1,0 +1,28 @@
+# The layer for several machines. Where gRPC, protobuf and OpenSSL are not there, or EVENER_CLUSTER is
+# off, the sources in evener/cluster/absent take its place: commands exist and say what is missing.
+find_package(OpenSSL QUIET)
+find_package(Protobuf QUIET)
+pkg_check_modules(grpc QUIET IMPORTED_TARGET grpc++)
+set(found OFF)
+if(OPENSSL_FOUND AND Protobuf_FOUND AND grpc_FOUND)
+  set(found ON)
+endif()
+option(EVENER_CLUSTER "coordinators, workers, servers and peers (gRPC, protobuf, OpenSSL)" ${found})
+if(EVENER_CLUSTER AND NOT found)
+  message(FATAL_ERROR "EVENER_CLUSTER needs gRPC, protobuf and OpenSSL (OpenSSL: ${OPENSSL_FOUND}, "
+                      "protobuf: ${Protobuf_FOUND}, gRPC: ${grpc_FOUND})")
+endif()
+
+if(NOT EVENER_CLUSTER)
+  message(STATUS "EVENER_CLUSTER is off: the cluster layer is not built")
+  evener_layer(cluster USES runtime ONLY "/cluster/absent/|/gossip_work\\.cc$")
+  return()
+endif()
+if(EVENER_SANITIZE STREQUAL "thread")  # which cannot see into gRPC: tests use the local transport
+  evener_layer(cluster USES runtime EXCLUDE "/absent/cluster\\.cc$|/transport/grpc/"
+               LIBRARIES protobuf::libprotobuf OpenSSL::Crypto ${CMAKE_DL_LIBS})
+else()
+  evener_layer(cluster USES runtime EXCLUDE "/cluster/absent/"
+               LIBRARIES PkgConfig::grpc protobuf::libprotobuf OpenSSL::Crypto ${CMAKE_DL_LIBS})
+endif()
+evener_messages(evener_cluster evener/cluster/wire/wire.proto)

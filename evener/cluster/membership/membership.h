@@ -1,0 +1,92 @@
+// Which processes are connected to a coordinator, which worker has which slot, and which members
+// are evicted for their silence. Knows nothing of the model or of tasks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evener/cluster/membership/heartbeats.h"
+#include "evener/cluster/transport/transport.h"
+#include "evener/cluster/wire/wire.h"
+
+namespace evener {
+
+/// A process that is connected to the coordinator: a worker, a shard server, or one that has not
+/// said yet what it is.
+struct Client {
+  std::shared_ptr<Channel> channel;
+  wire::Hello hello;
+  int slot = -1;    // of a worker that was given one
+  int server = -1;  // number of a shard server
+};
+
+struct MembershipOptions {
+  std::string token;
+  int slots = 1;
+  HeartbeatLimits heartbeats;
+  std::function<void(const std::string&)> say;
+};
+
+/// One call at a time: the caller holds its lock.
+class Membership {
+ public:
+  explicit Membership(const MembershipOptions& options);
+
+  void connected(std::shared_ptr<Client> client);
+  /// Frees the client's slot. Returns whether a worker is lost that had joined.
+  bool disconnected(Client& client);
+  bool empty() const { return clients_.empty(); }
+  void send_all(const wire::Head& head);
+
+  /// Whether the client has the same protocol and knows the token. Otherwise it is refused.
+  bool accepts(Client& client, std::uint32_t protocol, const std::string& token);
+  void refuse(Client& client, const std::string& why);
+  /// The client may try again later.
+  void put_off(Client& client, const std::string& why);
+
+  /// A worker has said hello. It is given a slot, or waits for `welcome_waiting` where there is no
+  /// welcome yet.
+  void greet(const std::shared_ptr<Client>& client, const std::optional<wire::Welcome>& welcome,
+             Seconds now);
+  void welcome_waiting(const wire::Welcome& welcome, Seconds now);
+  /// A worker is ready. Returns whether it has joined: its data has to be the data of the run.
+  bool join(Client& client, const wire::Ready& ready, const DataFingerprint& data);
+
+  int joined() const;  // workers
+  bool has_joined(int slot) const { return at(slot).joined; }
+  std::uint64_t generation(int slot) const { return at(slot).generation; }
+  /// Null: no worker has the slot.
+  std::shared_ptr<Channel> channel(int slot) const;
+
+  /// Every message counts as a heartbeat. Returns whether a worker that had joined was suspected.
+  bool heard(const Client& client, Seconds now);
+  /// Sends a heartbeat to every client and closes the connections of those that are silent for too
+  /// long. Returns the slots of workers that are suspected from now on.
+  std::vector<int> beat(Seconds now);
+
+ private:
+  struct Slot {
+    Client* client = nullptr;  // null: the slot is free
+    std::uint64_t generation = 0;
+    bool joined = false;  // it is ready for tasks
+  };
+
+  const Slot& at(int slot) const { return slots_[static_cast<std::size_t>(slot)]; }
+  Slot& at(int slot) { return slots_[static_cast<std::size_t>(slot)]; }
+  void give_slot(Client& client, wire::Welcome welcome, Seconds now);
+  int free_slot(int wanted) const;
+  /// The client's number for the heartbeats: servers are numbered after the slots. -1: none.
+  int member(const Client& client) const;
+
+  MembershipOptions options_;
+  std::vector<Slot> slots_;
+  Heartbeats heartbeats_;
+  std::vector<std::shared_ptr<Client>> clients_;
+  std::vector<std::shared_ptr<Client>> waiting_;  // have said hello before there was a welcome
+};
+
+}  // namespace evener

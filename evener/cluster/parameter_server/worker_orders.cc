@@ -1,0 +1,61 @@
+#include "evener/cluster/parameter_server/worker_orders.h"
+
+#include <utility>
+
+namespace evener {
+
+namespace {
+
+Arrival failed(Task task, const std::string& why) {
+  Arrival arrival;
+  arrival.task = std::move(task);
+  arrival.failure = why;
+  return arrival;
+}
+
+}  // namespace
+
+std::optional<wire::Order> WorkerOrders::assign(Task task, int shards, std::uint64_t generation,
+                                                Seconds now) {
+  for (auto& item : items_) {
+    const auto* change = std::get_if<Change>(&item);
+    if (change == nullptr || change->kind != Change::Kind::lost || change->worker != task.worker) {
+      continue;
+    }
+    item = failed(std::move(task), std::string(change->why));
+    return std::nullopt;
+  }
+  WorkerSlot& slot = slots_[static_cast<std::size_t>(task.worker)];
+  return slot.assign(std::move(task), shards, generation, now);
+}
+
+void WorkerOrders::lose(int worker, const std::string& why) {
+  if (auto task = slots_[static_cast<std::size_t>(worker)].abandon()) {
+    put(failed(std::move(*task), why));
+  } else {
+    put(Change{Change::Kind::lost, worker, why, 0});
+  }
+}
+
+std::optional<Arrival> WorkerOrders::take_arrival() {
+  if (items_.empty() || !std::holds_alternative<Arrival>(items_.front())) return std::nullopt;
+  Arrival arrival = std::move(std::get<Arrival>(items_.front()));
+  items_.pop_front();
+  return arrival;
+}
+
+std::vector<Change> WorkerOrders::take_changes() {
+  std::vector<Change> changes;
+  while (!items_.empty() && std::holds_alternative<Change>(items_.front())) {
+    changes.push_back(std::get<Change>(items_.front()));
+    items_.pop_front();
+  }
+  return changes;
+}
+
+void WorkerOrders::abandon_all() {
+  for (auto& slot : slots_) slot.abandon();
+  items_.clear();
+}
+
+}  // namespace evener

@@ -1,0 +1,30 @@
+// Bulk bytes as messages: payloads are cut into chunks, because a message has a largest size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "evener/cluster/transport/transport.h"
+
+namespace evener {
+
+/// The messages that carry a payload, which they share and do not copy.
+std::vector<Message> chunks_of(const std::shared_ptr<std::vector<std::byte>>& payload,
+                               std::uint64_t sequence);
+
+/// Memory for payloads that are sent one after the other. Asking the system for a large buffer
+/// costs more than filling it.
+class PayloadBuffer {
+ public:
+  /// The buffer of the last payload if that has been sent, otherwise a new one.
+  std::vector<std::byte>& next();
+  /// The messages that carry what was written to `next`.
+  std::vector<Message> chunks(std::uint64_t sequence) const { return chunks_of(bytes_, sequence); }
+
+ private:
+  std::shared_ptr<std::vector<std::byte>> bytes_;
+};
+
+}  // namespace evener
