@@ -1,6 +1,7 @@
 // Bulk bytes as messages: payloads are cut into chunks, because a message has a largest size.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,10 +22,14 @@ class PayloadBuffer {
   /// The buffer of the last payload if that has been sent, otherwise a new one.
   std::vector<std::byte>& next();
   /// The messages that carry what was written to `next`.
-  std::vector<Message> chunks(std::uint64_t sequence) const { return chunks_of(bytes_, sequence); }
+  std::vector<Message> chunks(std::uint64_t sequence);
 
  private:
-  std::shared_ptr<std::vector<std::byte>> bytes_;
+  struct Buffer {
+    std::vector<std::byte> bytes;
+    std::atomic<int> users = 0;  // calls of chunks() whose messages are still on their way
+  };
+  std::shared_ptr<Buffer> buffer_;
 };
 
 }  // namespace evener
