@@ -1,6 +1,6 @@
-// Would CLBlast be faster than our own products? Its GEMM alone against a whole prediction of a
+// Is CLBlast faster than our own products? Compares its GEMM alone with a whole prediction of a
 // network without hidden layers (the same product, then the search for the best labels), in turns,
-// on each OpenCL device. Built where libclblast-dev is installed.
+// on each OpenCL device. Built if libclblast-dev is installed.
 //   build/release/bench/clblast
 #include <algorithm>
 #include <cstdio>

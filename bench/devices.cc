@@ -1,5 +1,5 @@
-// Every operation of every device, in turns, on one core where that can be had. The table of
-// operations is the one that the conformance suite checks.
+// Measures every operation of every device, in turns, on one core where possible. The operations
+// are those of the conformance suite.
 //   build/release/bench/devices [FILE...] [--devices cpu:1,opencl:0.0.0] [--benchmark_filter=step]
 #include <algorithm>
 #include <cstdio>
@@ -139,8 +139,8 @@ void run(const std::vector<std::string>& files, const std::vector<std::string>& 
 }  // namespace evener
 
 int main(int argc, char** argv) {
-  // The machine's speed wanders: short pieces in random order, and their medians. Options that the
-  // user gives come later and win.
+  // The machine's speed varies: use short repetitions in random order, and their medians. The
+  // user's options come later and override these.
   std::vector<char*> arguments{argv[0]};
   std::vector<std::string> usual{"--benchmark_enable_random_interleaving=true",
                                  "--benchmark_repetitions=7", "--benchmark_min_time=0.1"};

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Gossip for real: four peers in network namespaces, each on a wire of its own; traffic by their own count and by the interfaces'.
+"""Real gossip: four peers in network namespaces, each with its own link; traffic as counted by peers and by interfaces.
 
     sudo python3 bench/gossip_peers.py DATA [--mbit 100] [--strategies gossip,adaptive-gossip,bsp,...] [--seeds 3] [--epochs 5]
                                        [--rates 0.01,0.02] [--straggler 1] [--evener PATH] [-- OPTIONS]
 
 Peers get 0.45 of a core each (cgroup v1), the last one --straggler of that. Strategies of a parameter server (bsp, and
 bsp:local-steps=8, which is local SGD that averages every eight steps) get a coordinator on a fifth host and the peers for workers.
-All get the same data, start, order, epochs and options, in turns, and of --rates the learning rate that ends best in the first
-seed. "on the wires" is what all interfaces say they have sent (needs root, ip and tc).
+All get the same data, initial model, order, epochs and options, in turns. Each gets the learning rate of --rates that ends best
+with the first seed. "on the wires" is the number of bytes sent by all interfaces (needs root, ip and tc).
 """
 import argparse
 import json
@@ -45,7 +45,7 @@ def commands(args, network, strategy, seed, rate, folder):
 
 
 def run(args, strategy, seed, rate, folder):
-    """What each peer, or the coordinator, said of itself, and what the interfaces have sent."""
+    """The results of each peer, or of the coordinator, and the bytes that the interfaces have sent."""
     hosts = (["c"] if has_server(strategy) else []) + [f"p{i}" for i in range(PEERS)]
     quotas, processes = [], []
     environment = {**os.environ, "EVENER_TOKEN": "bench"}
@@ -71,13 +71,13 @@ def run(args, strategy, seed, rate, folder):
 
 
 def figures(results, wires):
-    """Seconds, P@1, bytes that the peers say they have sent, bytes on the wires, exchanges or pushes."""
+    """Seconds, P@1, bytes sent as counted by the peers, bytes on the links, exchanges or pushes."""
     if len(results) == 1:
         nodes = results[0]["devices"]
         return (results[0]["seconds"], results[0]["metrics"]["p@1"], sum(node["bytes"] for node in nodes), wires,
                 sum(node["updates"] for node in nodes))
     own = [next(device for device in result["devices"] if device["bytes"] > 0) for result in results]
-    # Every byte is sent by one and received by another; an exchange is two peers'.
+    # Every byte is sent by one peer and received by another; two peers count each exchange.
     return (max(result["seconds"] for result in results), results[0]["metrics"]["p@1"], sum(peer["bytes"] for peer in own) / 2, wires,
             sum(peer["exchanges"] for peer in own) / 2)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CPU and accelerator on one model: hogbatch, adaptive-hogbatch and sync on the pair against each device alone.
+"""CPU and accelerator on one model: compares hogbatch, adaptive-hogbatch and sync on the pair with each device alone.
 
     python3 bench/hetero.py SET... [--shared ../shared/data] [--speeds 1,0.5,0.25] [--seeds 5] [--rates A,B,C,D,E] [--emulate]
 
@@ -78,7 +78,7 @@ class Quota:
 
     @staticmethod
     def hold(process):
-        """Puts such threads into the group as they come, until the process ends."""
+        """Adds such threads to the group as they start, until the process ends."""
         core = str((os.cpu_count() or 1) - 1)
         while process.poll() is None:
             for status in Path(f"/proc/{process.pid}/task").glob("*/status"):
@@ -87,7 +87,7 @@ class Quota:
                     if allowed == [core]:
                         (CGROUP / "tasks").write_text(status.parent.name)
                 except OSError:
-                    pass  # a thread that has ended meanwhile
+                    pass  # the thread has ended
             time.sleep(0.01)
 
 

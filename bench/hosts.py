@@ -1,5 +1,5 @@
-"""Hosts that are network namespaces with wires of a given rate, and shares of a core; for benches of nodes on one machine. Needs root,
-ip, tc and cgroup v1."""
+"""Emulated hosts on one machine, for benchmarks of nodes: network namespaces with links of a given rate, and CPU quotas.
+Needs root, ip, tc and cgroup v1."""
 import os
 import signal
 import subprocess
@@ -14,7 +14,7 @@ PERIOD = 20_000  # of a quota, microseconds
 
 
 def parse(parser):
-    """The arguments of a bench on such hosts; what follows `--` is `options`, for the command."""
+    """The arguments of a benchmark on such hosts; those after `--` are `options`, for the command."""
     parser.add_argument("data")
     parser.add_argument("--timeout", type=float, default=300, help="of one run")
     parser.add_argument("--evener", type=Path, default=EVENER)
@@ -31,7 +31,7 @@ def sh(*words, check=True):
 
 
 class Network:
-    """Hosts around a switch, each with a wire of the same rate; use as a context."""
+    """Hosts connected to a switch, each with a link of the same rate; use as a context."""
 
     def __init__(self, hosts, mbit):
         self.hosts, self.mbit = hosts, mbit
@@ -74,7 +74,7 @@ class Network:
 
 
 class Quota:
-    """A share of a core for a process and all it starts."""
+    """A share of a core for a process and its children."""
 
     def __init__(self, name, share):
         self.folder = CPU / f"evener-{os.getpid()}-{name}"

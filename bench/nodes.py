@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Node strategies for real: workers with CPU quotas in network namespaces, and what the simulation says beforehand.
+"""Real node strategies: workers with CPU quotas in network namespaces, compared with the prediction of the simulation.
 
     sudo python3 bench/nodes.py DATA [--mbit 1000] [--strategies bsp,asp,...] [--profiles equal,1/2,1/4,1/8]
                                 [--seeds 1] [--epochs 6] [--rates 1,3] [--servers 0] [--evener PATH] [-- OPTIONS]
 
-Four workers get 0.4 of a core each (cgroup v1), one of them 1/2, 1/4 or 1/8 of that; what is left of two cores is the
-coordinator's. Each has a namespace of its own with a wire of --mbit to a switch, and so have the coordinator and each
-server (needs root, ip and tc). All strategies get the same data, start and order, and of --rates the learning rate with
+Four workers get 0.4 of a core each (cgroup v1), one of them 1/2, 1/4 or 1/8 of that. The coordinator gets the rest of two
+cores. Each worker, the coordinator and each server has its own network namespace with a link of --mbit to a switch (needs
+root, ip and tc). All strategies get the same data, initial model and order. Each gets the learning rate of --rates with
 which the simulation of the same run ends best. The time to the target is where the mean of the seeds' curves crosses it,
-with a straight line between evaluations; in brackets the same of single seeds. "predicted" is
-`evener simulate` on what `evener profile` and `bench/transport` measured: step times divided by the quota, the wires as
-links, slower by the work that messages are for a node with so much of a core, the coordinator's likewise.
+interpolated linearly between evaluations; brackets show the same for single seeds. "predicted" is `evener simulate` with the
+measurements of `evener profile` and `bench/transport`: step times divided by the quota, and links slowed down by the
+processor time that messages need on a node, and on the coordinator, with its share of a core.
 """
 import argparse
 import json
@@ -81,16 +81,16 @@ def run(args, strategy, straggler, seed, rate, folder):
 
 
 def messages_a_core(args):
-    """GB a second that a core sends or takes."""
+    """GB per second that a core sends or receives."""
     said = sh(args.evener.parent / "bench/transport").stdout
     return float(re.search(r"ours\s+(\d+)", said).group(1)) / 1e3
 
 
 def cluster_file(args, profile, straggler, path):
-    """What the simulation is told: the measured device, slower by its quota, on its wire."""
+    """The input of the simulation: the measured device, slowed by its quota, on its link."""
 
     def link(share):
-        wire = args.mbit * 1e6 / 8 * 0.96 / 1e9  # what TCP gets of it
+        wire = args.mbit * 1e6 / 8 * 0.96 / 1e9  # the share that TCP gets
         return 1 / (1 / wire + 1 / (args.messages * share))
 
     text = f"servers = {max(1, args.servers)}\nserver-bandwidth-gb-s = {link(SHARE / max(1, args.servers))}\n"
@@ -112,7 +112,7 @@ def simulate(args, strategy, profile, straggler, seed, rate, folder):
 
 
 def best_rate(args, strategy, profile, straggler, folder):
-    """By the simulation; of one only there is nothing to find out."""
+    """The best rate by simulation; a single rate is not simulated."""
     rates = args.rates.split(",")
 
     def quality(rate):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How well virtual time foretells real time: profiles a device, simulates two workers of it, runs two for real, in turns.
+"""How well does virtual time predict real time? Profiles a device, simulates two workers of it, and runs two, in turns.
 
     python3 bench/predicted_time.py DATA [--strategy adaptive-sgd] [--slow 0.25] [--repeat 3]
 """
@@ -40,7 +40,7 @@ def main():
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(args.repeat):
-            # Beside a busy neighbour, as the two workers are to each other.
+            # Profiled beside a busy process, because the two workers also run at the same time.
             busy = subprocess.Popen([str(EVENER), "train", *map(str, common), "--devices", "cpu:1", "--epochs", "1000", "-o",
                                      f"{folder}/busy{number}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:

@@ -1,5 +1,5 @@
 // How fast is data read? Prints MB/s of text for a generated file, plain and on more threads, and
-// for eurlex4k where it is there. Usage: read_bench [FILE...]
+// for eurlex4k if present. Usage: read_bench [FILE...]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Rows as those of eurlex4k: 237 features of 5000, values of six decimals, five labels of 4000.
+// Rows like those of eurlex4k: 237 features of 5000, values of six decimals, five labels of 4000.
 std::string generated_text(std::size_t size) {
   Random random(1);
   std::string text;
@@ -48,8 +48,8 @@ Seconds cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// The best of several: what the code can do when nobody else uses the machine. Processor time
-// beside it is what the work costs, however many share the machine.
+// The best of several runs shows the speed on an idle machine. Processor time shows the cost of the
+// work on a machine that is shared.
 void measure(const std::string& what, double megabytes, auto&& action) {
   constexpr int kRepetitions = 7;
   Seconds best = 1e30;

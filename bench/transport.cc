@@ -1,6 +1,6 @@
-// How fast do parameters travel? A pull and a push of a model (written, sent in chunks, taken apart
-// into their places) against a plain TCP copy of as many bytes there and back, in turns, on
-// loopback, with both ends in this process.
+// How fast are parameters transferred? Compares a pull and a push of a model (serialized, sent in
+// chunks, copied to their places) with a plain TCP copy of as many bytes in both directions, in
+// turns, on loopback, with both ends in this process.
 //   build/release/bench/transport
 #include <algorithm>
 #include <cstdio>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kRounds = 9;
 
-/// A dense model of so many floats: everything travels.
+/// A dense model of this many floats: everything is sent.
 Network network_of_size(std::size_t floats) {
   return {.features = static_cast<std::uint32_t>(floats / 1025),
           .hidden = {},

@@ -46,7 +46,7 @@ require_debian() {
 apt_get() { as_root apt-get -y -o DPkg::Lock::Timeout=120 "$@"; }
 
 # install_packages NAME... : installs what is missing. A second call needs neither rights nor
-# network. The index is fetched only if the one at hand lacks a package or points to files gone.
+# network. The index is fetched only if the local one lacks a package or names deleted files.
 install_packages() {
   local missing
   require_debian || return 1

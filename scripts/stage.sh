@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: run one stage after another, one line each. What a stage prints
-# goes to build/log/NAME.log and is shown only when the stage fails. While it runs, the log's last
+# Sourced by the other scripts: runs one stage after another, one line each. The output of a stage
+# goes to build/log/NAME.log and is shown only if the stage fails. While it runs, the log's last
 # line is shown: at once on a terminal, every quarter of a minute elsewhere.
 
 export LC_ALL=C.UTF-8  # decimal points in the seconds below
@@ -28,7 +28,7 @@ stage() {
     return 0
   fi
   printf '  FAILED\n\n'
-  # Without the tests that passed, which may be all that the last lines are about.
+  # Skips tests that passed; otherwise the last lines might show nothing else.
   grep -v -E '^ +Start +[0-9]+:| Passed +[0-9.]+ sec$' "$log" | tail -n 200
   printf '\n%s failed; the whole log is %s\n' "$title" "$log"
   exit 1
@@ -53,7 +53,7 @@ watch_in_place() {
   done
 }
 
-# Waits for input that never comes: a sleep would outlive this process and hold the pipe open.
+# Waits for input that never comes: `sleep` would outlive this process and hold the pipe open.
 watch_in_lines() {
   local start=$EPOCHREALTIME never
   exec {never}<> <(:)

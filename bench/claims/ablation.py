@@ -3,7 +3,7 @@
 
     python3 bench/claims/ablation.py TRAIN TEST [--target p@1=0.93] [--seeds 5]
 
-Speeds 1/.5/.25/.25. Learning rate tuned for each row over one grid; times are medians over the seeds.
+Speeds are 1/.5/.25/.25. The learning rate is tuned for each row over one grid. Times are medians over the seeds.
 """
 import argparse
 import json

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Gossip when the model has changed, against gossip every step, the fixed period with equal traffic, local SGD and bsp; in virtual
-time, on links where gossip every step spends 56 % of an iteration on communication (what the paper's two figures imply).
+"""Compares adaptive gossip with gossip every step, the fixed period with equal traffic, local SGD and bsp, in virtual time.
+On the simulated links gossip every step spends 56 % of an iteration on communication (as the paper's two figures imply).
 
     python3 bench/claims/gossip.py [--data ../shared/data/bibtex] [--nodes 8] [--seeds 5] [--epochs 20] [--unequal] [--batch 256]
         [--strategies S,...] [--share 0.56] [--target 60] [--kept FILE] [--jobs N]
 
-The default recipe with 128 units; the learning rate is tuned for each over one grid by the final P@1 of the first seed. Traffic is
-what all nodes sent; local SGD's all-reduce is counted as two models a node. --unequal: a quarter of the nodes at a
-quarter of the speed. --strategies: these, each against the first, in the place of the paper's comparison; PERIOD in one becomes the
-fixed period with the traffic of the one before it. --kept: runs that are in the file are not repeated (they would give the same).
---share 0.984: a message takes thirty steps. --target: also the time to this P@1, taken as in bench/claims/server.py; of the
-seeds' mean curve, and of the single seeds that get there. Prints a Markdown table, the differences in P@1 seed by seed, and the tuning.
+Uses the default options with 128 units. The learning rate of each entry is tuned over one grid by the final P@1 of the first
+seed. Traffic is the sum over all nodes; local SGD's all-reduce counts as two models per node.
+--unequal: a quarter of the nodes at a quarter of the speed.
+--strategies: compares these with the first, instead of the paper's comparison; PERIOD in one becomes the fixed period with
+the traffic of the previous one.
+--kept: runs that are in the file are not repeated (they would give the same).
+--share 0.984: a message takes thirty steps.
+--target: also prints the time to this P@1, computed as in bench/claims/server.py, for the mean curve of the seeds and for the
+single seeds that reach it.
+Prints a Markdown table, the differences in P@1 for each seed, and the tuning.
 """
 import argparse
 import concurrent.futures
@@ -55,7 +59,7 @@ class Bench:
         self.kept = {}
         if args.kept and Path(args.kept).exists():
             self.kept = dict(json.loads(line) for line in Path(args.kept).read_text().splitlines())
-        self.cluster = cluster_text(args, 1e6)  # any link will do to find out how large the model is
+        self.cluster = cluster_text(args, 1e6)  # any link works for finding the size of the model
         header = self.train("gossip", None, 1, 1)
         self.rate, self.model_bytes = header["rate"], header["model_bytes"]
         self.cluster = cluster_text(args, self.model_bytes)
@@ -108,7 +112,7 @@ def median(entry, key):
 
 
 def time_text(runs, target):
-    """To the target: of the mean curve, of the first and the last seed that get there, and how many do if not all."""
+    """Time to the target: of the mean curve, of the first and the last seed that reach it, and how many do if not all."""
     times = [time_to([run], target) for run in runs]
     reached = [time for time in times if time < NEVER]
     if not reached:

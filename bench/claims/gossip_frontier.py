@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Traffic against quality: gossip by change with several thresholds against gossip with several fixed periods, in virtual time.
+"""Traffic and quality of adaptive gossip with several thresholds and of gossip with several fixed periods, in virtual time.
 
     python3 bench/claims/gossip_frontier.py [--data DIR] [--epochs 20] [--periods 1,8,...] [--eps 0.08,...] [--extra S,...]
         [--svg docs/images/gossip_frontier.svg] [options of bench/claims/gossip.py]
 
-Every entry has its learning rate tuned, as in bench/claims/gossip.py, whose links and options these are. --extra: more strategies, in a
-series of their own. Prints a Markdown table by traffic, and draws the same.
+The learning rate of every entry is tuned as in bench/claims/gossip.py, with the same links and options. --extra: more
+strategies, in a separate series. Prints a Markdown table by traffic, and draws it.
 """
 import argparse
 import concurrent.futures

@@ -4,11 +4,11 @@
     python3 bench/claims/server.py [--data ../shared/data/bibtex] [--target loss=3.6] [--seeds 5] [--epochs 14] [--nodes 8] [--gbit 1]
         [--rates 3,4.5] [--hidden 64] [--batch 256] [--profiles equal,spread,...] [--strategies bsp,...]
 
-Every strategy runs with every learning rate and every seed; the rate with the least time to the target counts. There is an evaluation an
-epoch, since more of them would be barriers more. So that neither an epoch nor a lucky evaluation is the grain, the time to the target is
-where the mean of the seeds' curves crosses it, each evaluation replaced by the mean of itself and its neighbours, with a straight line
-between them; in brackets the same of single seeds, the least and the most. Staleness is the mean of the node with most of it, waiting
-the share of the time that the nodes neither computed nor sent, both in the first run.
+Every strategy runs with every learning rate and every seed; the rate with the shortest time to the target counts. There is one
+evaluation per epoch, because each evaluation is a barrier. To get a resolution finer than an epoch, and to reduce noise, each
+evaluation is replaced by the mean of itself and its neighbours. The time to the target is where the mean of the seeds' curves
+crosses it, interpolated linearly. Brackets show the shortest and the longest time of single seeds. Staleness is the mean of the
+node with the largest mean. Waiting is the share of time in which the nodes neither computed nor sent. Both are of the first run.
 """
 import argparse
 import json
@@ -55,7 +55,7 @@ def compare(args, text, rate):
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{done.stderr}")
         entries = json.loads(Path(folder, "out", "comparison.json").read_text())["strategies"]
-    if args.target.startswith("loss"):  # more is better from here on
+    if args.target.startswith("loss"):  # negated: larger is better from here on
         for entry in entries:
             for run in entry["runs"]:
                 for point in run["curve"]:
@@ -68,8 +68,8 @@ def mean(values):
 
 
 def time_to(runs, target):
-    """Where the mean curve of these runs gets to the target; of a loss, both are negative."""
-    epochs = min(len(run["curve"]) for run in runs)  # of one that diverged there are fewer
+    """Time at which the mean curve of these runs reaches the target; for a loss, both are negative."""
+    epochs = min(len(run["curve"]) for run in runs)  # a run that diverged has fewer
     points = [[run["curve"][i] for run in runs] for i in range(epochs)]
     raw = [mean([p["quality"] for p in at]) for at in points]
     smooth = [mean(raw[max(0, i - 1):i + 2]) for i in range(epochs)]

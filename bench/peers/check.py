@@ -28,7 +28,7 @@ def made_up():
     y.data[:] = 1
     weights = [rng.uniform(-0.4, 0.4, shape).astype(np.float32)
                for shape in ((FEATURES, HIDDEN), (HIDDEN,), (HIDDEN, LABELS), (LABELS,))]
-    # The same rows twice: there lazy Adam and Adam over everything do the same.
+    # The same rows twice: then lazy Adam and Adam over all rows are equal.
     rows = np.concatenate(([3, 9], np.setdiff1d(rng.permutation(ROWS), [3, 9])))[:BATCH]
     return Task("made-up", x, y, x, y), weights, [rows, rows]
 

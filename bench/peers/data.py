@@ -1,4 +1,4 @@
-"""Reads the multi-label text that every peer trains on, and judges their predictions.
+"""Reads the multi-label text that every peer trains on, and evaluates their predictions.
 
 The text is `N D L` (optional), then a line per row: `label,label feature:value feature:value ...`, all 0-based, plain or
 .xz. What is parsed once is kept as .npz under build/peers/cache, so that no peer's time contains reading.

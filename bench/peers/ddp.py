@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two processes train one network, synchronously: PyTorch's DistributedDataParallel over gloo against `evener train --nodes 2`.
+"""Two processes train one network synchronously: compares PyTorch's DistributedDataParallel (gloo) with `evener train --nodes 2`.
 
     build/peers-venv/bin/python bench/peers/ddp.py DATA [--rounds 3] [--epochs 3]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Evener itself under the peers' conditions: the same network, start, rate, batch and threads, and the same JSON lines.
+"""Evener under the peers' conditions: the same network, initial model, rate, batch, threads and JSON lines.
 
 D-128-L, relu, softmax, Adam, batch 256, biases from zero. `--recipe` runs `evener train` with nothing but data instead.
 """

@@ -65,7 +65,7 @@ class Stock:
     def update(self, x, targets):
         with tf.GradientTape() as tape:
             losses = tf.nn.softmax_cross_entropy_with_logits(targets, self.logits(x))
-            # Its gradient takes for granted that targets sum to 1: without the factor, rows without labels would teach.
+            # Its gradient assumes that targets sum to 1: without the factor, rows without labels would contribute.
             loss = tf.reduce_mean(losses * tf.reduce_sum(targets, 1))
         self.adam.apply(tape.gradient(loss, self.variables), self.variables)
 

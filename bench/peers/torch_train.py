@@ -10,7 +10,7 @@ from pathlib import Path
 ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(1 << 28),
              "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
-# MKL asks for Intel's name before it asks what the processor can do; mkl_avx512.c answers in its place.
+# MKL checks for an Intel processor before it checks its features; mkl_avx512.c overrides the check.
 MKL_AVX512 = Path(__file__).resolve().parents[2] / "build" / "peers" / "libmkl_avx512.so"
 
 

@@ -183,7 +183,7 @@ class Manual:
         self.adam_bias_in.update(back.sum(0))
 
     def output_gradients(self, hidden, y):
-        """Of the hidden layer and of the output's bias; that of its weights is left in self.gradient."""
+        """Gradients of the hidden layer and of the output's bias; that of the weights is left in self.gradient."""
         rows, labels = hidden.shape[0], self.weight.shape[0]
         delta = self.scratch[:rows * labels].view(rows, labels)
         torch.addmm(self.bias_out, hidden, self.weight.t(), out=delta)
@@ -255,7 +255,7 @@ class ByLabel(Manual):
             torch.mm(scores[tile], hidden * factor[:, None], out=self.gradient[tile])
             torch.mv(scores[tile], factor, out=bias_gradient[tile])
             back.addcmul_(torch.mm(scores[tile].t(), self.weight[tile]), factor[:, None])
-        # The targets' part of the gradient touches few weights: it never meets the large matrix.
+        # The targets' part of the gradient touches few weights: it is applied without the large matrix.
         weight = weight / rows
         self.gradient.index_add_(0, label, hidden[row] * weight[:, None], alpha=-1)
         bias_gradient.index_add_(0, label, weight, alpha=-1)

@@ -10,8 +10,8 @@ namespace evener {
 
 namespace {
 
-// Steps are a fraction of a millisecond apart, so a member first spins for about as long as a
-// wake-up by the kernel would take, then sleeps.
+// Steps are a fraction of a millisecond apart. So a member first spins for about as long as a
+// wake-up by the kernel takes, and then sleeps.
 constexpr int kSpins = 4000;
 
 void pause() {

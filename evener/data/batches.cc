@@ -18,9 +18,9 @@ std::vector<std::uint32_t> shuffled_rows(std::size_t rows, std::uint64_t seed,
   return order;
 }
 
-// By non-zeros: rows are added while that brings the sum nearer to its target, so a batch misses
-// it by at most half of its longest row, the last of an epoch excepted. (All sums are scaled by
-// the number of rows, which keeps the mean in integers.)
+// By non-zeros: rows are added while that brings the sum nearer to its target. So a batch misses
+// the target by at most half of its longest row, except for the last batch of an epoch. (All sums
+// are scaled by the number of rows, which keeps the mean in integers.)
 std::size_t next_batch(const Dataset& data, std::span<const std::uint32_t> order, std::size_t begin,
                        std::size_t size, Balance balance) {
   assert(size > 0 && begin <= order.size());

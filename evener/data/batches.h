@@ -1,4 +1,4 @@
-// Cutting an epoch into batches: every row exactly once, in an order that (seed, epoch) decides.
+// Cuts an epoch into batches: every row exactly once, in an order determined by (seed, epoch).
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,8 @@ class Key {
   std::string text_;
 };
 
-/// What is read and how: names the entry. Threads do not matter, they do not change the result.
+/// The key of an entry: the source and the read options. The thread count is not part of it,
+/// because it does not change the result.
 std::uint64_t key_of(const std::string& path, const ReadOptions& read, const Transform* transform) {
   Key key;
   key.add(path);
@@ -50,7 +51,7 @@ std::uint64_t key_of(const std::string& path, const ReadOptions& read, const Tra
   return key.hash();
 }
 
-/// The state of the sources when an entry is made from them; changes whenever one of them does.
+/// A fingerprint of the sources when an entry is made; it changes whenever one of them changes.
 std::uint64_t stamp_of(const std::string& path, std::uint64_t key_hash) {
   Key key;
   key.add(key_hash);
@@ -79,7 +80,7 @@ void add_warning(std::string* warning, const std::string& text) {
   *warning += text;
 }
 
-/// The entry, if it is there, undamaged and made from the sources as they are now.
+/// The entry, if it exists, is undamaged and was made from the current sources.
 std::optional<Dataset> open_entry(const std::string& path, std::uint64_t stamp,
                                   std::string* warning) {
   std::error_code error;
@@ -116,10 +117,10 @@ Dataset open_dataset(const std::string& path, const ReadOptions& read, const Tra
   }
   if (cache.directory.empty()) return read_and_transform(path, read, transform);
 
-  // From whatever directory the file is named, it is one entry.
+  // Different relative paths to one file give the same entry.
   const std::string source = fs::absolute(path).lexically_normal();
   const std::uint64_t key = key_of(source, read, transform);
-  // Taken before reading: if a source changes meanwhile, the entry is stale at once.
+  // Computed before reading: if a source changes during the read, the entry is stale at once.
   const std::uint64_t stamp = stamp_of(source, key);
   const std::string entry = entry_path(cache.directory, path, key);
   if (!cache.refresh) {
@@ -133,7 +134,7 @@ Dataset open_dataset(const std::string& path, const ReadOptions& read, const Tra
     add_warning(warning, fmt::format("the data cache is not used: {}", error.what()));
     return data;
   }
-  // From here on as every later run: the pages can be dropped and read again at need.
+  // Map the entry as later runs do: the pages can be dropped and read again when needed.
   if (auto mapped = open_entry(entry, stamp, nullptr)) return *std::move(mapped);
   return data;
 }

@@ -1,4 +1,4 @@
-// The binary cache: a data set as it lies in memory, mapped instead of read on later runs.
+// The binary cache: the memory image of a data set, which later runs map instead of reading text.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ struct CacheOptions {
   bool refresh = false;   // rebuild even if valid
 };
 
-/// Reads `path` through the cache: a valid entry is mapped, else the source is read, transformed
-/// and the entry written (atomically; if the directory cannot be written, a warning via `warn` and
-/// the data is used from memory). An entry is valid if the source's size and modification time, the
-/// read options, the transform and the format version are those it was made with.
+/// Reads `path` through the cache. A valid entry is mapped. Otherwise the source is read and
+/// transformed, and the entry is written atomically; if the directory cannot be written, `warn` is
+/// called and the data is used from memory. An entry is valid if the source's size and modification
+/// time, the read options, the transform and the format version are those it was made with.
 /// `transform` null: the raw data.
 Dataset open_dataset(const std::string& path, const ReadOptions& read, const Transform* transform,
                      const CacheOptions& cache, std::string* warning = nullptr);

@@ -81,7 +81,7 @@ std::vector<std::string> unpacked_names(std::string_view packed, std::uint32_t c
   return names;
 }
 
-/// Appends sections at their aligned places and sums up what it writes.
+/// Appends sections at aligned offsets and computes the checksum of what it writes.
 class PayloadWriter {
  public:
   explicit PayloadWriter(AtomicFile& file) : file_(file), state_(XXH3_createState()) {
@@ -117,7 +117,7 @@ std::span<const T> section(Bytes bytes, const Place& place) {
   return {reinterpret_cast<const T*>(part.data()), place.size / sizeof(T)};
 }
 
-// A file with right checksums can still be nonsense if somebody made it so.
+// A file with correct checksums can still be invalid if it was made on purpose.
 void check_rows(const CsrView& matrix, std::uint32_t count) {
   for (std::size_t row = 0; row < matrix.rows(); ++row) {
     const std::uint64_t begin = matrix.offsets[row];

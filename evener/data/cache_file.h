@@ -1,4 +1,4 @@
-// The layout of a cache file: a header, then the arrays of a data set as they lie in memory.
+// The layout of a cache file: a header, then the arrays of a data set as they are in memory.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace evener {
 
 /// Little-endian, no padding. The arrays follow in the order feature offsets, indices, values,
 /// label offsets, label indices, label names; each begins at a multiple of 64 bytes, and the gaps
-/// are zero. Their sizes follow from the counts, so there is no place to lie about.
+/// are zero. Their sizes follow from the counts, so a header cannot give wrong offsets.
 struct CacheHeader {
   static constexpr char kMagic[8] = {'E', 'V', 'E', 'N', 'D', 'A', 'T', 'A'};
   static constexpr std::uint32_t kVersion = 1;
@@ -27,10 +27,10 @@ struct CacheHeader {
   std::uint32_t feature_count;
   std::uint32_t label_count;
   std::uint64_t names_size;  // bytes; each name is a 32-bit length and its characters; 0: no names
-  std::uint64_t names_checksum;    // xxh3, as all of them
-  std::uint64_t payload_checksum;  // of all after the header
-  std::uint64_t stamp;             // of what the entry was made from; 0: made by hand
-  std::uint64_t header_checksum;   // of all before it
+  std::uint64_t names_checksum;    // xxh3, like all checksums here
+  std::uint64_t payload_checksum;  // all bytes after the header
+  std::uint64_t stamp;             // fingerprint of the sources; 0: made by `evener convert`
+  std::uint64_t header_checksum;   // all bytes before this field
 };
 static_assert(sizeof(CacheHeader) == 96);
 

@@ -44,7 +44,7 @@ struct Dataset {
   std::size_t rows() const { return features.rows(); }
 };
 
-/// What owns a data set that was read or made rather than mapped.
+/// The owner of a data set that was read or made rather than mapped.
 struct CsrArrays {
   std::vector<std::uint64_t> offsets{0};
   std::vector<std::uint32_t> indices;
@@ -53,7 +53,7 @@ struct CsrArrays {
   CsrView view() const { return {offsets, indices, values}; }
 };
 
-/// Takes the arrays over; the counts must exceed every index.
+/// Takes ownership of the arrays; the counts must exceed every index.
 Dataset make_dataset(CsrArrays features, std::uint32_t feature_count, CsrArrays labels,
                      std::uint32_t label_count, std::vector<std::string> label_names = {});
 

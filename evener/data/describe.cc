@@ -32,7 +32,7 @@ std::string grouped_rows(std::uint64_t number) {
   return grouped(number) + (number == 1 ? " row" : " rows");
 }
 
-// Of a mean or median: three digits, all of them where it is larger.
+// Formats a mean or median: three digits, or all integer digits of a larger number.
 std::string short_number(double number) {
   const bool whole = number == std::floor(number);
   return whole || number >= 100 ? grouped(static_cast<std::uint64_t>(std::llround(number)))
@@ -84,7 +84,7 @@ std::string chart(const Spread& spread, bool ascii, int width) {
   for (int line = kChartHeight - 1; line >= 0; --line) {
     std::string row(kIndent);
     for (std::size_t bin = first; bin < spread.bins.size(); ++bin) {
-      // Whatever is there at all shows at least the lowest step.
+      // A non-zero count shows at least the lowest step.
       const int steps = static_cast<int>(
           std::ceil(static_cast<double>(spread.bins[bin]) / tallest * (8 * kChartHeight)));
       for (int i = 0; i < bar; ++i) row += cell(steps - 8 * line, ascii);

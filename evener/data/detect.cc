@@ -9,7 +9,7 @@ namespace evener {
 
 namespace {
 
-/// What the lines seen so far say about the format.
+/// Evidence for a format in the lines seen so far.
 struct Evidence {
   bool libsvm_only = false;      // a signed or fractional class, a comment
   bool multilabel_only = false;  // index 0, several labels or none

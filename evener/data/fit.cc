@@ -14,8 +14,8 @@ namespace evener {
 
 namespace {
 
-/// The model's number of something (0: no model) where the data has `count`; only if that is more
-/// are the indices themselves looked at.
+/// The model's number of features or labels (0: no model) for data that has `count` of them. The
+/// indices are checked only if `count` is larger.
 std::uint32_t fitted_count(const CsrView& matrix, std::uint32_t count, std::uint32_t model,
                            const char* kind, const std::string& name) {
   if (model == 0) return count;

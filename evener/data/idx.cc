@@ -16,14 +16,14 @@ namespace evener {
 
 namespace {
 
-// The file's shape: first the number of items, then what each of them measures.
+// The file's shape: first the number of items, then the dimensions of an item.
 struct IdxShape {
   std::uint32_t items = 0;
   std::uint64_t item_size = 1;
   std::size_t dimensions = 0;
 };
 
-// Errors of unpacking, which do not know the file's name, become ours.
+// Adds the file's name to errors of unpacking, which do not know it.
 std::size_t read_fully(ByteStream& stream, std::span<char> out, const std::string& name) {
   try {
     return stream.read(out);
@@ -74,8 +74,8 @@ void expect_end(ByteStream& stream, const std::string& name) {
   }
 }
 
-// Items come in pieces, so that a header that lies about the size costs no memory. `use` is
-// given each whole item.
+// Items are read in pieces, so that a header with a wrong size costs no memory. Calls `use` with
+// each whole item.
 template <class Use>
 void for_each_item(ByteStream& stream, const IdxShape& shape, const std::string& name, Use use) {
   constexpr std::uint64_t kPiece = 1 << 20;
@@ -85,7 +85,7 @@ void for_each_item(ByteStream& stream, const IdxShape& shape, const std::string&
   for (std::uint64_t item = 0; item < shape.items;) {
     const std::uint64_t count = std::min<std::uint64_t>(at_once, shape.items - item);
     std::size_t have = 0;
-    // One huge item still grows step by step.
+    // The buffer of one huge item grows step by step too.
     while (have < count * shape.item_size) {
       const std::size_t step = std::min<std::size_t>(kPiece, count * shape.item_size - have);
       buffer.resize(have + step);

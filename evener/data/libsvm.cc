@@ -33,7 +33,7 @@ struct Libsvm {
   using Label = double;
 
   IndexLimit features;
-  const Classes* known = nullptr;  // null: every class is welcome
+  const Classes* known = nullptr;  // null: every class is accepted
 
   const char* parse_line(const char* p, TextRows<Label>& rows) const {
     const char* content = p;
@@ -94,7 +94,7 @@ struct Libsvm {
   }
 };
 
-/// Names that are no numbers belong to labels that a LIBSVM file cannot name.
+/// Skips names that are not numbers: a LIBSVM file cannot have such labels.
 Classes classes_of(const std::vector<std::string>& names) {
   Classes classes;
   for (std::size_t i = 0; i < names.size(); ++i) {

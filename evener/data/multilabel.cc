@@ -35,7 +35,7 @@ struct Multilabel {
   }
 
  private:
-  // A line may begin with its first feature, or with a blank and then that: no label.
+  // A line without labels begins with its first feature, or with a blank and then the feature.
   const char* parse_labels(const char* p, TextRows<Label>& rows) const {
     if (is_blank(*p)) return p;
     Label* const begin = rows.labels.end();
@@ -50,7 +50,7 @@ struct Multilabel {
       *end++ = static_cast<Label>(label);
       if (*p != ',') break;
     }
-    // Labels are a set: one that is named twice counts once.
+    // Labels are a set: a repeated label counts once.
     if (!std::is_sorted(begin, end, std::less_equal<>())) {
       std::sort(begin, end);
       end = std::unique(begin, end);

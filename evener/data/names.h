@@ -1,4 +1,4 @@
-// The names beside a data file: what rows, features and labels are called, one name a line.
+// Files with the names of rows, features and labels beside a data file, one name per line.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ std::vector<std::string> read_names(const std::string& path);
 /// break: that throws Error.
 void write_names(const std::vector<std::string>& names, const std::string& path);
 
-/// The names in `path`, of which there must be `count`; none where there is no such file. A file
-/// with another number of names belongs to other data: none either, and `warning` says so.
+/// The `count` names in `path`; empty if there is no such file. A file with another number of names
+/// belongs to other data: the result is empty, and `warning` says so.
 std::vector<std::string> find_names(const std::string& path, std::size_t count,
                                     std::string* warning = nullptr);
 

@@ -19,7 +19,7 @@ struct NpyArray {
   std::span<const std::byte> elements;
 };
 
-/// Throws Error (without a file name) for what is damaged or of an unsupported type.
+/// Throws Error (without a file name) for a damaged array or an unsupported type.
 NpyArray parse_npy(std::span<const std::byte> bytes);
 
 /// Element `i` of a number array; integers beyond 64 bits signed throw Error.

@@ -131,7 +131,7 @@ Array<float> read_values(const Members& members, const Array<std::uint64_t>& off
   });
 }
 
-/// scipy does not promise ascending columns, we do.
+/// A data set has ascending columns; scipy does not guarantee them.
 void sort_rows(Matrix& matrix) {
   std::vector<float> ones;
   for (std::uint64_t row = 0; row < matrix.rows(); ++row) {
@@ -168,7 +168,7 @@ Matrix read_matrix(const Members& members, bool needs_values) {
   return matrix;
 }
 
-/// Labels are places, so a stored zero is none.
+/// Labels are the positions of non-zeros, so a stored zero is not a label.
 void drop_zeros(Matrix& matrix) {
   if (matrix.values.empty()) return;
   std::uint64_t kept = 0;
@@ -184,7 +184,7 @@ void drop_zeros(Matrix& matrix) {
   matrix.indices.resize(kept);
 }
 
-// Errors of the archive's parts do not know its name.
+// Adds the archive's name to errors of its parts.
 template <class Read>
 Matrix with_name(const std::string& name, Read read) {
   try {

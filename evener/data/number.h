@@ -1,4 +1,4 @@
-// Numbers in text, fast where they are short and exact always.
+// Parses numbers in text: always exact, and fast for short ones.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@ inline bool is_digit(char c) {
   return static_cast<unsigned char>(c - '0') <= 9;
 }
 
-/// Reads decimal digits from `p` on, up to the first other character, of which there must be one
-/// (a line end). More than 19 digits do not fit: then the result is 2^64 - 1.
+/// Reads decimal digits from `p` up to the first other character, which must exist (a line end).
+/// More than 19 digits do not fit: then the result is 2^64 - 1.
 inline const char* parse_unsigned(const char* p, std::uint64_t& value) {
   const char* begin = p;
   std::uint64_t sum = 0;
@@ -21,16 +21,16 @@ inline const char* parse_unsigned(const char* p, std::uint64_t& value) {
   return p;
 }
 
-/// Any decimal number between `begin` and `end`, as strtof and strtod round it; null if there is
-/// none. "nan" and "inf" are numbers here, and what overflows is infinite.
+/// Parses any decimal number between `begin` and `end`, rounded as strtof and strtod do; null if
+/// there is none. "nan" and "inf" are numbers here, and an overflow gives infinity.
 const char* parse_any_float(const char* begin, const char* end, float& value);
 const char* parse_any_double(const char* begin, const char* end, double& value);
 
 inline constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                           1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
-/// Reads a decimal of at most 15 digits without exponent; null where only parse_any_float will do.
-/// There must be a character after the number that is no part of it, as in parse_unsigned.
+/// Reads a decimal of at most 15 digits without exponent; null if parse_any_float is needed. A
+/// character that is not part of the number must follow, as in parse_unsigned.
 ///
 /// Digits w and 10^k are exact doubles, so w / 10^k is the double nearest to the number. Rounding
 /// it once more, to float, is right unless that double lies exactly half-way between two floats

@@ -1,5 +1,5 @@
-// The readers' inner entry points: formats parsed from memory, so that tests and fuzzers need no
-// files. `name` is what errors call the data; all throw DataError.
+// The readers' inner entry points: they parse formats from memory, so that tests and fuzzers need
+// no files. Errors name the data `name`; all throw DataError.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ Dataset parse_npz(std::span<const std::byte> npz, const std::string& name,
 Dataset parse_cache(std::span<const std::byte> bytes, const std::string& name, bool verify,
                     std::shared_ptr<const void> storage);
 
-/// Fits data that was read without knowledge of a model to `options`: takes the model's sizes and
-/// label names, renumbers labels by name where both have names, refuses what does not fit.
+/// Fits data that was read without a model to `options`: takes the model's sizes and label names,
+/// renumbers labels by name if both have names, and refuses data that does not fit.
 Dataset fit_to_options(Dataset data, const std::string& name, const ReadOptions& options);
 
 }  // namespace evener

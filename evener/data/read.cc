@@ -20,8 +20,8 @@ namespace evener {
 
 namespace {
 
-// Large enough that threads have something to do between two meetings, small enough to stay in
-// the caches of a core. What is unpacked comes in windows of one size on every machine.
+// Large enough to keep threads busy between two barriers, small enough to stay in the caches of a
+// core. Unpacked data comes in windows of the same size on every machine.
 constexpr std::size_t kWindow = std::size_t{4} << 20;
 constexpr std::size_t kHead = std::size_t{64} << 10;
 
@@ -48,7 +48,7 @@ std::string unpacked_head(std::span<const std::byte> bytes) {
       if (count == 0) break;
       size += count;
     }
-  } catch (const Error&) {  // whoever reads the rest meets the damage again and knows the line
+  } catch (const Error&) {  // reading the rest finds the damage again, and knows the line
   }
   head.resize(size);
   return head;
@@ -74,7 +74,7 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
-// Without labels one can only predict: then there is a model, which has labels.
+// Data without labels is only used for prediction: then there is a model, which has labels.
 void require_labels(bool found, const std::string& path, const std::string& where,
                     const ReadOptions& options) {
   if (found || options.label_count > 0) return;

@@ -1,4 +1,4 @@
-// The arrays that readers fill and a data set then owns.
+// Arrays that readers fill and then pass to a data set.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 
 namespace evener {
 
-/// Where the labels of an IDX images file may be: `images` becomes `labels` and `idx3` `idx1`,
-/// compressed or not. Empty if the name is not of that kind.
+/// Possible paths of the labels of an IDX images file: `images` becomes `labels` and `idx3` `idx1`,
+/// compressed or not. Empty if the name does not match.
 std::vector<std::string> idx_label_files(const std::string& images);
 
 /// `X.labels.npz` for `X.npz`.
@@ -16,7 +16,7 @@ std::string npz_label_file(const std::string& path);
 /// `labels.txt` in the same directory.
 std::string label_name_file(const std::string& path);
 
-/// Every file, present or not, that may have a part in what reading `path` gives.
+/// Every file, present or not, that may affect the result of reading `path`.
 std::vector<std::string> companions_of(const std::string& path);
 
 /// The lines of label_name_file(path) if there are exactly `count`, else nothing.

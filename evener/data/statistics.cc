@@ -40,7 +40,7 @@ std::vector<std::uint32_t> row_sizes(const CsrView& rows) {
   return sizes;
 }
 
-// In how many rows each column that is used at all occurs.
+// The number of rows in which each used column occurs.
 std::vector<std::uint32_t> column_sizes(const CsrView& rows, std::uint32_t columns) {
   std::vector<std::uint32_t> sizes(columns);
   for (const std::uint32_t index : rows.indices) ++sizes[index];
@@ -52,7 +52,7 @@ double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Of all entries, those of the most frequent hundredth (at least one) of the labels.
+// The share of all entries that belong to the most frequent 1 % (at least one) of the labels.
 double head_share(std::vector<std::uint32_t>& sizes, std::uint64_t entries) {
   if (sizes.empty()) return 0;
   const auto head = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, sizes.size() / 100));

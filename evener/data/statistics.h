@@ -1,4 +1,4 @@
-// What a data set looks like: sizes, how unequal its rows are, how long its tail of labels is.
+// Statistics of a data set: sizes, distribution of row lengths, tail of rare labels.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace evener {
 
-/// Of counts, such as the non-zeros of each row.
+/// The distribution of counts, such as the non-zeros of each row.
 struct Spread {
   std::uint64_t min = 0, max = 0;
   double median = 0, mean = 0;
-  /// bins[0] counts the zeros, bins[i] what is in [2^(i-1), 2^i).
+  /// bins[0] counts the zeros, bins[i] the values in [2^(i-1), 2^i).
   std::vector<std::uint64_t> bins;
 };
 
@@ -28,10 +28,9 @@ struct Statistics {
   Spread features_per_row, labels_per_row;
   Spread rows_per_feature, rows_per_label;  // over those used
   std::size_t rows_without_feature = 0, rows_without_label = 0;
-  float min_value = 0, max_value = 0;  // of the stored ones
-  double rare_label_share = 0;         // of the labels used, those with at most kRareRows rows
-  double head_label_share =
-      0;  // of all label entries, those of the most frequent 1 % of labels used
+  float min_value = 0, max_value = 0;  // over stored values
+  double rare_label_share = 0;         // share of used labels with at most kRareRows rows
+  double head_label_share = 0;  // share of label entries of the most frequent 1 % of used labels
   std::uint64_t memory_bytes = 0;
 
   static constexpr std::uint64_t kRareRows = 5;
@@ -39,11 +38,11 @@ struct Statistics {
 
 Statistics statistics_of(const Dataset& data);
 
-/// For a person: lines of figures and histograms with logarithmic bins, none wider than `width`
-/// (at least 60 is used); bars of U+2581..2588 or, `ascii`, of `.:#`.
+/// Text for people: lines of figures and histograms with logarithmic bins, at most `width` columns
+/// (60 at least); bars of U+2581..2588 or, with `ascii`, of `.:#`.
 std::string describe(const Statistics& statistics, bool ascii, int width);
 
-/// For a machine: every figure by name, in the order of the struct.
+/// JSON for programs: every figure by name, in the order of the struct.
 using Figure = std::pair<std::string, std::variant<std::uint64_t, double>>;
 std::vector<Figure> figures(const Statistics& statistics);
 

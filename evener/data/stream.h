@@ -1,4 +1,4 @@
-// Files that may be compressed, as streams of bytes: nothing is ever unpacked as a whole.
+// Files that may be compressed, as streams of bytes. No file is unpacked as a whole.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
 
-  /// Writes some bytes to `out` (not empty) and says how many; 0 at the end. All that comes before
-  /// damage is given out before the damage is reported.
+  /// Writes some bytes to `out` (not empty) and returns how many; 0 at the end. All data before a
+  /// damaged place is returned before the damage is reported.
   virtual std::size_t read_some(std::span<char> out) = 0;
 
   /// Fills `out` as far as there is data.
@@ -33,11 +33,11 @@ class ByteStream {
 
 enum class Compression { none, gzip, xz };
 
-/// By the first bytes of a file.
+/// The compression of a file, detected by its first bytes.
 Compression compression_of(std::span<const std::byte> bytes);
 
-/// The unpacked content of `bytes`, which must outlive the stream. Files made of several
-/// compressed ones in a row (`cat a.gz b.gz`) give the contents in a row.
+/// The unpacked content of `bytes`, which must outlive the stream. Concatenated compressed files
+/// (`cat a.gz b.gz`) give the concatenated contents.
 std::unique_ptr<ByteStream> open_stream(std::span<const std::byte> bytes);
 
 }  // namespace evener

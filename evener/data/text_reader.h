@@ -28,7 +28,7 @@ class TextReader {
 
   TextReader(const Dialect& dialect, const std::string& name, int threads)
       : dialect_(dialect), name_(name), team_(std::max(threads, 1)) {
-    // Unpacking the next window is a thread's work, if there are two; the others parse.
+    // If there are at least two threads, one unpacks the next window and the others parse.
     parts_.resize(static_cast<std::size_t>(team_.size()));
   }
 
@@ -43,8 +43,8 @@ class TextReader {
   }
 
  private:
-  // Parse errors come before those of unpacking what follows, whatever thread was first, so that
-  // the message does not depend on the number of threads.
+  // Parse errors take precedence over errors of unpacking what follows, so that the message does
+  // not depend on the number of threads.
   std::string_view parse_and_fetch(std::string_view window, Windows& windows) {
     const int parsers = windows.slow() && team_.size() > 1 ? team_.size() - 1 : team_.size();
     std::string_view following;

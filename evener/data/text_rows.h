@@ -10,7 +10,7 @@
 
 namespace evener {
 
-/// What is wrong with the line that is being parsed; becomes a DataError where the line is known.
+/// An error in the current line; becomes a DataError where the line number is known.
 struct LineError {
   std::string what;
 };
@@ -65,10 +65,10 @@ std::string quoted_token(const char* p);
 [[noreturn]] void fail_limit(const char* kind, std::uint64_t index, std::uint64_t first,
                              const IndexLimit& limit);
 
-/// The value at `p` where the short way will not do; refuses what is not finite.
+/// Parses the value at `p` if the fast path cannot; refuses values that are not finite.
 const char* parse_long_value(const char* p, float& value);
 
-/// Brings a row's features, in no order, into ascending order; a repeated index is an error.
+/// Sorts a row's features by index; a repeated index is an error.
 void sort_features(std::uint32_t* indices, float* values, std::size_t count, std::uint64_t first);
 
 /// Parses `idx:val ...` up to the line end and appends it to `rows`, for which there must be room

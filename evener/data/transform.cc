@@ -108,7 +108,7 @@ void hash_rows(const CsrView& matrix, std::size_t begin, std::size_t end, std::u
   }
 }
 
-/// The transformed features, beside what the rest of the data set still refers to.
+/// Owns the transformed features, and keeps the rest of the original data set alive.
 struct Owner {
   Array<std::uint64_t> offsets;
   Array<std::uint32_t> indices;

@@ -1,5 +1,5 @@
-// What is done to feature rows before they meet the network; stored with the model, so that
-// prediction sees what training saw.
+// Transforms of feature rows. They are stored with the model, so that prediction applies the same
+// transforms as training.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Transform {
 /// Learns idf(f) = ln((1 + rows) / (1 + rows with f)) + 1 where tf-idf is on.
 Transform fit_transform(const Dataset& data, const TransformOptions& options);
 
-/// A transformed copy; what does not change is shared with `data`.
+/// A transformed copy; unchanged parts are shared with `data`.
 Dataset apply_transform(const Dataset& data, const Transform& transform, int threads);
 
 }  // namespace evener

@@ -88,7 +88,7 @@ class StreamWindows : public Windows {
           std::count(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(count), '\n'));
       return count;
     } catch (const Error& error) {
-      // Kept until all whole lines before it are given out: the first error is the one to report.
+      // Reported after all whole lines before it: the first error in the file is reported.
       failure_ = std::make_exception_ptr(DataError(name_, lines_ + 1, error.what()));
       return 0;
     }

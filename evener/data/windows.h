@@ -1,4 +1,4 @@
-// Text in pieces that end with a line: what the text parsers work on, whatever the source.
+// Splits text into pieces that end at a line end, for the text parsers.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class Windows {
   /// stays valid until the call after the next one, so that the next piece can be fetched while
   /// this one is parsed.
   virtual std::string_view next() = 0;
-  /// Whether `next` takes long enough to deserve a thread of its own.
+  /// Whether `next` takes so long that a separate thread should call it.
   virtual bool slow() const = 0;
 };
 

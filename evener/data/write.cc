@@ -10,7 +10,7 @@ namespace evener {
 
 namespace {
 
-// Formats into a buffer of its own and hands it on when full. `to_chars` gives the shortest text
+// Formats into a buffer and writes the buffer when it is full. `to_chars` gives the shortest text
 // that reads back as the same float, several times faster than a stream.
 class Writer {
  public:
@@ -61,8 +61,8 @@ void put_row(Writer& out, const RowView& labels, const RowView& features) {
     if (i > 0) out.put(',');
     out.put_number(labels.indices[i]);
   }
-  // A row without labels begins with the blank, as in the XML repository's files; so one without
-  // anything is not an empty line, which other readers skip.
+  // A row without labels begins with the blank, as in the XML repository's files. So a row without
+  // labels and features is not an empty line, which other readers skip.
   if (labels.indices.empty() && features.indices.empty()) out.put(' ');
   for (std::size_t i = 0; i < features.indices.size(); ++i) {
     out.put(' ');

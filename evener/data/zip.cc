@@ -16,7 +16,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// All numbers of the format are little-endian and unaligned; so are those of our machines.
+// All numbers of the format are little-endian and unaligned; the supported machines are
+// little-endian too.
 template <class T>
 T number_at(Bytes bytes, std::uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) {
@@ -163,7 +164,7 @@ Array<std::byte> unzip(Bytes archive, const ZipMember& member) {
   const Bytes packed = packed_bytes(archive, member);
   constexpr std::uint16_t kStored = 0;
   constexpr std::uint16_t kDeflated = 8;
-  // Deflate shrinks by less than 1032 to 1; who promises more wants to exhaust our memory.
+  // Deflate compresses by less than 1032 to 1; a larger ratio is an attempt to exhaust memory.
   constexpr std::uint64_t kLargestRatio = 1032;
   if (member.method != kStored && member.method != kDeflated) {
     throw Error("the zip member " + member.name + " is packed by an unsupported method");

@@ -1,8 +1,7 @@
-// Bounds of the uniform start weights (a uniform number in [-b, b] has variance b^2/3), with n
+// Bounds of the uniform initial weights (a uniform number in [-b, b] has variance b^2/3), with n
 // inputs and m units of the layer:
-//   sparse input   sqrt(3/m)      The rows of a sparse set have length 1 and few non-zeros, so n
-//   says
-//                                 nothing about how many weights a unit sums: its pre-activation
+//   sparse input   sqrt(3/m)      The rows of a sparse set have length 1 and few non-zeros. So n
+//                                 does not tell how many weights a unit sums: its pre-activation
 //                                 has the variance of one weight. 1/m makes the vector of all m of
 //                                 length 1, as if the layer only rotated its input.
 //   hidden, relu   sqrt(6/n)      He et al. 2015: keeps that length through relu layers.

@@ -1,4 +1,4 @@
-// The random start of a training run, the same for every device.
+// The random initial parameters of a training run, the same for every device.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace evener {
 
-/// The bound b of a layer's start weights, which are uniform in [-b, b]; see the .cc for why.
+/// The bound b of a layer's initial weights, which are uniform in [-b, b]; the .cc has the reasons.
 /// Layer 0 is the first; layer network.hidden.size() is the output.
 float start_bound(const Network& network, std::size_t layer);
 
@@ -17,9 +17,9 @@ float start_bound(const Network& network, std::size_t layer);
 /// and padding zero. Depends on the seed and the shapes alone.
 void initialise(const Network& network, std::uint64_t seed, std::span<float> parameters);
 
-/// Sets the output biases to what the labels' frequencies p alone predict, so that training does
-/// not begin with learning that most labels are rare: sigmoid ln(p / (1 - p)), softmax ln p,
-/// squared p. Counts are smoothed by half a row. `rows` are the training rows of `labels`; none:
+/// Sets the output biases to the prediction from the labels' frequencies p alone, so that training
+/// need not learn first that most labels are rare: sigmoid ln(p / (1 - p)), softmax ln p,
+/// squared p. Counts are smoothed by half a row. `rows` are the training rows of `labels`; empty:
 /// all.
 void start_from_frequencies(const Network& network, const CsrView& labels,
                             std::span<const std::uint32_t> rows, std::span<float> parameters);

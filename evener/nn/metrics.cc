@@ -128,7 +128,7 @@ std::vector<float> inverse_propensities(const Dataset& train, double a, double b
   std::vector<std::uint64_t> counts(train.label_count);
   for (const auto label : train.labels.indices) ++counts[label];
   const auto rows = static_cast<double>(train.labels.rows());
-  // Below three rows the formula would give weights under 1: take it that nothing is missing.
+  // Below three rows the formula would give weights under 1: assume that no label is missing.
   const double c = std::max(0.0, (std::log(rows) - 1) * std::pow(b + 1, a));
   std::vector<float> result(counts.size());
   std::transform(counts.begin(), counts.end(), result.begin(), [&](std::uint64_t count) {

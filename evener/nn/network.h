@@ -1,4 +1,4 @@
-// What is computed: the shape of a network and where its parameters lie in one vector.
+// The shape of a network, and the layout of its parameters in one vector.
 #pragma once
 
 #include <cstddef>

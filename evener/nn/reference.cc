@@ -16,10 +16,10 @@ struct Entry {
   double value;
 };
 
-/// What one row left in the network on its way forward, as needed on the way back.
+/// Values of one row's forward pass that the backward pass needs.
 struct Trace {
-  std::vector<std::vector<Entry>> inputs;     // of each layer, after dropout
-  std::vector<std::vector<double>> outputs;   // of each hidden layer, before dropout
+  std::vector<std::vector<Entry>> inputs;     // inputs of each layer, after dropout
+  std::vector<std::vector<double>> outputs;   // outputs of each hidden layer, before dropout
   std::vector<std::vector<double>> dropouts;  // factor of each hidden unit
   std::vector<double> logits;
 };
@@ -229,7 +229,7 @@ std::vector<double> scores_of(Loss loss, std::vector<double> logits) {
   return logits;
 }
 
-/// Ranked by logit: probabilities close to 0 or 1 round to ties that the network does not see.
+/// Ranked by logit: probabilities close to 0 or 1 round to ties that the logits do not have.
 std::vector<std::uint32_t> best_labels(const std::vector<double>& logits, std::uint32_t k) {
   std::vector<std::uint32_t> order(logits.size());
   std::iota(order.begin(), order.end(), 0U);

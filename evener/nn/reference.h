@@ -1,4 +1,4 @@
-// The plain implementation that every device is tested against: no SIMD, no threads, no tricks.
+// The plain implementation that every device is tested against: no SIMD, no threads.
 #pragma once
 
 #include <cstdint>

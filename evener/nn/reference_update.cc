@@ -75,7 +75,7 @@ class Updater {
     parameters_[i] = static_cast<float>(parameters_[i] - change);
   }
 
-  /// Updates the element's state; what is then subtracted, times the learning rate.
+  /// Updates the element's state. Returns the change to subtract, before the learning rate.
   double direction(std::size_t i, double g) {
     const double epsilon = training_.epsilon;
     switch (training_.optimizer) {

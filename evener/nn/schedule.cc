@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::pair<Decay, const char*>, 3> kDecays{
     {{Decay::constant, "constant"}, {Decay::step, "step"}, {Decay::cosine, "cosine"}}};
 
-// The first steps of a warm-up would else be lost: at epoch 0 the line is at 0.
+// Otherwise the first steps of a warm-up would be lost: at epoch 0 the line is at 0.
 constexpr double kWarmupFloor = 1e-3;
 
 /// Share of the learning rate after warm-up; both decays count epochs from the start of the run.

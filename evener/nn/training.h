@@ -19,8 +19,8 @@ namespace evener {
 
 /// sgd: w -= lr g.  momentum: s = mu s + g, w -= lr s.  adagrad: s += g^2, w -= lr g/(sqrt(s)+eps).
 /// adam: m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2, w -= lr (m/(1-b1^t)) / (sqrt(v/(1-b2^t))+eps).
-/// accumulate: s += g, and w stays: for gradients that are summed over devices first. Not a rule
-/// that a user can name.
+/// accumulate: s += g, and w stays: for gradients that are summed over devices first. Users cannot
+/// select it.
 enum class Optimizer { sgd, momentum, adam, adagrad, accumulate };
 
 std::string to_string(Optimizer optimizer);
@@ -60,7 +60,7 @@ class DropoutMask {
                     seed)[0]) {}
 
   bool active() const { return threshold_ != 0; }
-  // For kernels that work the factors out many at a time.
+  // For kernels that compute many factors at a time.
   std::uint32_t threshold() const { return threshold_; }
   float scale() const { return scale_; }
   std::uint32_t key() const { return key_; }

@@ -1,4 +1,4 @@
-"""scripts/check_format must fail on a badly formatted file, and --fix must mend it."""
+"""scripts/check_format must fail on a badly formatted file, and --fix must correct it."""
 import pathlib
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""What the scripts share: installing packages (against a pretended Debian) and running stages."""
+"""Functions that the scripts share: installing packages (with a fake Debian) and running stages."""
 import pathlib
 import shutil
 import subprocess
@@ -8,8 +8,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Pretends that packages are installed which are listed in the file `installed`; apt-get records its
-# calls, and installs only names that are in the file `index`.
+# Fakes: the file `installed` lists the installed packages. apt-get records its calls, and installs
+# only names that are in the file `index`.
 FAKE_DPKG_QUERY = """
 shift 3
 for name; do grep -qx "$name" installed && printf 'installed:%s ' "$name"; done
@@ -111,7 +111,7 @@ class StageTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"^ 1  say hello +\d+\.\d s\ndetails\n$")
 
     def test_a_long_stage_shows_signs_of_life_in_a_pipe(self):
-        # The work goes on until there was a sign of it, however busy the machine is.
+        # The work continues until its progress was shown, however busy the machine is.
         done = Machine(self).run("""stage_seconds=0.1
             work() {
               echo '[1/9] building'

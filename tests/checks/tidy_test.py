@@ -26,7 +26,7 @@ class TidyTest(unittest.TestCase):
             for name, text in files.items():
                 (root / "evener" / name).write_text(text, encoding="utf-8")
             source = str(root / "evener" / "a.cc")
-            # A warning flag only g++ knows: the checker must not stumble over it.
+            # A warning flag that only g++ knows: the checker must ignore it.
             command = {"directory": folder, "file": source,
                        "command": f"g++ -std=c++20 -Wall -Wduplicated-cond -Werror -I{folder} -c {source}"}
             (root / "compile_commands.json").write_text(json.dumps([command]), encoding="utf-8")

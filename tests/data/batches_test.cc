@@ -67,8 +67,8 @@ RC_GTEST_PROP(NextBatch, NonzerosAreWithinOneRowOfTheTarget, ()) {
     double sum = 0;
     for (std::size_t i = begin; i < begin + count; ++i) sum += lengths[order[i]];
     begin += count;
-    // Half a row, where there was a choice: a batch has at least one, and the last has what is
-    // left.
+    // At most half a row off. Exceptions: a batch has at least one row, and the last batch has the
+    // remaining rows.
     RC_ASSERT(sum <= target + (count > 1 ? longest / 2 : longest));
     if (begin < order.size()) RC_ASSERT(sum >= target - longest / 2);
   }

@@ -24,7 +24,7 @@ Dataset sample() {
 
 class CacheTest : public FolderTest {
  protected:
-  // Modification times are set by hand: the clock's steps may be longer than the test.
+  // Modification times are set explicitly: the clock's resolution may be coarser than the test.
   std::string make_source(const std::string& text, int second = 0) const {
     make("source", text);
     fs::last_write_time(name("source"), fs::file_time_type() + std::chrono::seconds(second));
@@ -39,7 +39,7 @@ class CacheTest : public FolderTest {
     for (const auto& file : fs::directory_iterator(name("cache"), none)) files.push_back(file);
     return files;
   }
-  // In place of a mapped file, memory as it is aligned.
+  // Memory with the alignment of a mapped file.
   static std::string error_of(const std::string& bytes, bool verify) {
     auto copy = std::make_shared<std::vector<std::uint64_t>>(bytes.size() / 8 + 1);
     std::memcpy(copy->data(), bytes.data(), bytes.size());
@@ -131,7 +131,7 @@ TEST_F(CacheTest, TheSecondOpeningMapsTheEntry) {
   make_source("2 5 3\n1 0:1\n2 4:2\n");
   const Dataset first = open();
   ASSERT_EQ(entries().size(), 1U);
-  // Without the source's text nothing but the entry can answer.
+  // Without the source's text only the entry can provide the data.
   const auto size = fs::file_size(name("source"));
   make_source(std::string(size, 'x'));
   expect_same(open(), first);

@@ -1,4 +1,4 @@
-// What the data tests share: a temporary folder, small data sets, messages of errors.
+// Helpers of the data tests: a temporary folder, small data sets, error messages.
 #pragma once
 
 #include <cstdlib>

@@ -107,7 +107,7 @@ bool has_package_index() {
   return false;
 }
 
-// The sizes the documentation promises, on a machine that has Debian's index.
+// The sizes that the documentation states, on a machine that has Debian's index.
 TEST(Debian, MakesRealSets) {
   if (!has_package_index()) GTEST_SKIP() << "there is no package index in /var/lib/apt/lists";
   const MadeData tags = make_debian_tags({});

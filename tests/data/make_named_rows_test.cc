@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAreArray;
 
-// A row by its names again: `feature` -> value, and the labels.
+// A row with names instead of indices: `feature` -> value, and the labels.
 struct Row {
   std::map<std::string, float> features;
   std::set<std::string> labels;
@@ -74,7 +74,8 @@ TEST(NamedRows, DropWhatIsRareUbiquitousOrEmpty) {
       },
       options);
   const auto rows = by_name(made);
-  // `once` stands in one row with a label only; its other row is dropped before features count.
+  // `once` occurs in only one row with a label; its other row is dropped before features are
+  // counted.
   EXPECT_THAT(made.features, ElementsAre("three", "two"));
   EXPECT_THAT(made.train.label_names, ElementsAre("x"));
   ASSERT_EQ(rows.size(), 4U);

@@ -76,7 +76,7 @@ TEST(WriteMade, ReplacesOnlyIfForced) {
   EXPECT_NO_THROW(check_target(set, true));
   write_made(other, set, true);
   EXPECT_EQ(contents_of(folder.file("set/features.txt")), "new0\nnew1\n");
-  EXPECT_EQ(folder.entries(), 1U);  // the old one is gone
+  EXPECT_EQ(folder.entries(), 1U);  // the old one was removed
 }
 
 TEST(WriteMade, NeverRemovesWhatIsNotADataSet) {
@@ -97,7 +97,7 @@ TEST(WriteMade, NeverRemovesWhatIsNotADataSet) {
 TEST(WriteMade, LeavesNothingWhenItFails) {
   const TestFolder folder;
   MadeData broken = example();
-  broken.test_names = {"line\nbreak"};  // found out after most files are written
+  broken.test_names = {"line\nbreak"};  // detected after most files are written
   EXPECT_THAT(error_of(broken, folder.file("set"), false), HasSubstr("line break"));
   EXPECT_EQ(folder.entries(), 0U);
 

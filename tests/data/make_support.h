@@ -1,4 +1,4 @@
-// What the tests of made data share.
+// Helpers of the tests of made data sets.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace evener {
 
-/// A folder of the running test's own, gone when the test is.
+/// A temporary folder for the running test; removed at its end.
 class TestFolder {
  public:
   TestFolder() {

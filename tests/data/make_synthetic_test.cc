@@ -69,7 +69,7 @@ TEST(Synthetic, HasTheSizesAsked) {
 }
 
 TEST(Synthetic, RowsAreWellFormedForAnyOptions) {
-  // Alone, check only prints what it found.
+  // check alone only prints the result.
   EXPECT_TRUE(rc::check([] {
     SyntheticOptions options;
     options.rows = *rc::gen::inRange(1, 30);
@@ -128,8 +128,8 @@ TEST(Synthetic, OneLabelPerRowIsExactlyOne) {
   EXPECT_EQ(s.labels_per_row.max, 1U);
 }
 
-// The share of test rows whose first label naive Bayes on the training rows would guess: what can
-// be learnt without a network.
+// The share of test rows whose first label naive Bayes predicts from the training rows: a baseline
+// without a network.
 double learnable_share(const MadeData& made) {
   std::map<std::uint32_t, std::map<std::uint32_t, double>> counts;  // label -> feature -> n
   std::map<std::uint32_t, double> totals;

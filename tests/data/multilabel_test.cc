@@ -1,4 +1,4 @@
-// Multi-label text: what is read, and what is refused where.
+// Multi-label text: valid input, and errors with their line.
 #include <string>
 
 #include "tests/data/helpers.h"
@@ -130,7 +130,7 @@ const BadLine kBadLines[] = {
     {"1 0:1 \x01", "\\x01"},
     {"# comment", "found '#'"}};
 
-// The same in the middle of good lines, whatever the number of threads.
+// The same in the middle of good lines, with any number of threads.
 TEST(Multilabel, BadLinesAreRefusedNamingTheLine) {
   for (const auto& [bad, message] : kBadLines) {
     SCOPED_TRACE(bad);
@@ -164,7 +164,7 @@ TEST(Multilabel, HeadersAreChecked) {
   EXPECT_THAT(error_of("1 0 5\n1 0:1\n"), StartsWith("f:2: feature index 0 is too large"));
 }
 
-// Sizes are believed only as far as rows prove them.
+// Memory is allocated for the rows that exist, not for the sizes in the header.
 TEST(Multilabel, LyingHeadersCostNoMemory) {
   EXPECT_THAT(error_of("99999999999999999 5 5\n1 0:1\n"), StartsWith("f:1: the header promises"));
   EXPECT_THAT(error_of("1 9999999999 5\n1 0:1\n"),

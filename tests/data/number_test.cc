@@ -78,8 +78,8 @@ RC_GTEST_PROP(NumberProperty, DecimalsAreThoseOfTheCLibrary, ()) {
   expect_exact(text);
 }
 
-// Decimals next to the middle between two floats are where rounding twice would go wrong. (Not a
-// property of RapidCheck's: its numbers are mostly small, and their middles are short decimals.)
+// Rounding twice would fail for decimals next to the middle between two floats. (Not a RapidCheck
+// property: its numbers are mostly small, and their middles are short decimals.)
 TEST(Number, NumbersHalfWayBetweenFloatsRoundOnce) {
   Random random(1);
   int short_ones = 0;

@@ -1,4 +1,4 @@
-// Files: formats told apart, compression, sidecar files, and files that cannot be read.
+// Files: format detection, compression, sidecar files, and files that cannot be read.
 #include "evener/data/read.h"
 
 #include <string>
@@ -129,7 +129,7 @@ TEST_F(ReadTest, CutOrDamagedCompressionIsRefusedWithTheLine) {
   }
 }
 
-// An error in a line comes before the damage after it, whoever sees which first.
+// An error in a line is reported before damage after it, whichever thread finds it first.
 TEST_F(ReadTest, TheFirstOfTwoErrorsIsReported) {
   const std::string text = "1 0:1\n1 bad\n" + long_text(2000);
   const std::string packed = deflated(text);

@@ -79,7 +79,7 @@ TEST(Statistics, ValuesAreOneWhereNoneAreStored) {
 }
 
 TEST(Statistics, MedianIsThatOfTheSortedRows) {
-  // Alone, check only prints what it found.
+  // check alone only prints the result.
   EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& sizes) {
     RC_PRE(!sizes.empty());
     CsrArrays features, labels;

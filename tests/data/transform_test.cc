@@ -48,7 +48,7 @@ TEST(Transform, TfIdf) {
   const auto idf = [](double rows_with) {
     return static_cast<float>(std::log(5 / (1 + rows_with)) + 1);
   };
-  // A stored zero is no occurrence.
+  // A stored zero does not count as an occurrence.
   EXPECT_THAT(transform.idf,
               ElementsAre(FloatEq(idf(1)), FloatEq(idf(1)), FloatEq(idf(2)), FloatEq(idf(0))));
   const Rows rows = features_of(apply_transform(data, transform, 1));
@@ -85,7 +85,7 @@ TEST(Transform, HashingSpreadsFeaturesAndSigns) {
   EXPECT_EQ(quarters.size(), 4U);
 }
 
-// Inner products survive folding on average; here exactly, where nothing collides.
+// Folding preserves inner products on average; exactly here, because nothing collides.
 TEST(Transform, CollidingFeaturesAddUp) {
   const Dataset data = dataset_from({{{0, 1}, {1, 2}, {2, 4}}}, {{0}}, 3, 1);
   const Dataset folded = apply_transform(data, fit_transform(data, {1, false, false}), 1);

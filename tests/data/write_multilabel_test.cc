@@ -41,7 +41,7 @@ TEST(WriteMultilabel, SaysWhereItCannotWrite) {
   EXPECT_THROW(write_multilabel(data, "/nonexistent-folder/a.txt"), Error);
 }
 
-// Long enough that the buffer is handed on many times in the middle of a row.
+// Long enough that the buffer is flushed many times in the middle of a row.
 TEST(WriteMultilabel, LosesNothingBetweenBuffers) {
   const TestFolder folder;
   constexpr std::uint32_t kColumns = 150'000;

@@ -1,4 +1,4 @@
-"""A cluster of real processes for tests: started, watched, hurt and ended, all within bounds."""
+"""A cluster of real processes for tests: starts, watches, disturbs and ends them, with timeouts."""
 import fcntl
 import json
 import os
@@ -16,7 +16,7 @@ import time
 COMMAND = os.environ["EVENER_COMMAND"]
 FAST = ["--heartbeat", "0.3", "--suspect", "1", "--evict", "2.5"]
 ROWS = 3000
-LONG = 5000  # epochs: such a run is interrupted
+LONG = 5000  # epochs: the test interrupts such a run
 
 
 def on_terminal(columns, arguments, prefix=()):
@@ -143,7 +143,7 @@ class Cluster:
         return server
 
     def start_worker(self, rank, emulate="x0.05", address="127.0.0.1", prefix=(), wait="20"):
-        """Slowed down, so that there is time to hurt it."""
+        """Slowed down, so that there is time to disturb it."""
         worker = Process(["worker", "--coordinator", f"{address}:{self.port}", "--rank", str(rank), "--emulate",
                           emulate, "--devices", "cpu:1", "--wait-seconds", wait], prefix, self.environment)
         self.processes.append(worker)
@@ -164,7 +164,7 @@ class Cluster:
         return on_terminal(columns, ["status", f"127.0.0.1:{self.port}"])
 
     def wait_for(self, node, condition, seconds=40):
-        """Until the coordinator's status of the node is so."""
+        """Waits until the coordinator reports this status of the node."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             nodes = self.status().get("nodes", [])
@@ -177,13 +177,13 @@ class Cluster:
         self.wait_for(node, lambda status: status["pushes"] >= pushes)
 
     def result(self, code=0):
-        """What the coordinator printed when it ended."""
+        """The output of the coordinator when it ended."""
         ended = self.coordinator.finish()
         assert ended == code, f"exit {ended}:\n{self.coordinator.said()}"
         return json.loads(self.coordinator.out) if code == 0 else {}
 
     def interrupt(self):
-        """Ends a run that would go on for long; what it printed."""
+        """Ends a long run; returns its output."""
         self.coordinator.send(signal.SIGINT)
         ended = self.coordinator.finish()
         assert ended == 130, f"exit {ended}:\n{self.coordinator.said()}"

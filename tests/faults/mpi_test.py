@@ -1,4 +1,4 @@
-"""The command as ranks of MPI: started by the launcher of the library that EVENER_TEST_MPI names, and hurt."""
+"""The command as ranks of MPI, with faults. The library that EVENER_TEST_MPI names provides the launcher."""
 import json
 import os
 import pathlib
@@ -42,7 +42,7 @@ class Ranks(unittest.TestCase):
         return (self.path / name / "last.safetensors").read_bytes()
 
     def process_of(self, rank, name):
-        """Its number: that of the one in whose environment and words it stands."""
+        """The process id of a rank, found by its environment and arguments."""
         for entry in pathlib.Path("/proc").iterdir():
             try:
                 words = (entry / "cmdline").read_bytes().split(b"\0")
@@ -63,7 +63,7 @@ class Ranks(unittest.TestCase):
     def test_gossiping_ranks_end_with_the_same_model(self):
         process = self.start(3, *self.new("run{rank}", "--strategy", "gossip", "--epochs", "3"))
         self.assertEqual(process.finish(), 0, process.said())
-        result = json.loads(process.out)  # one rank's, and nothing else
+        result = json.loads(process.out)  # the output of exactly one rank
         self.assertEqual(result["run"], str(self.path / "run0"))
         self.assertEqual(len(result["devices"]), 3)
         self.assertGreaterEqual(sum(peer["rows"] for peer in result["devices"]), 3 * 3000 - 12)
@@ -91,7 +91,7 @@ class Ranks(unittest.TestCase):
         self.assertEqual(models[0], models[1], "bsp does not depend on who is first")
 
     def kill_one(self, name, strategy):
-        """What was said, and how it ended."""
+        """The output, and how the run ended."""
         process = self.start(3, *self.new(name, "--strategy", strategy, "--epochs", "100000", "--checkpoint-every", "1"))
         self.wait_for_checkpoint(process, name)
         os.kill(self.process_of(2, name), signal.SIGKILL)
@@ -112,7 +112,7 @@ class Ranks(unittest.TestCase):
                 self.assertEqual(json.loads(again.out)["epochs"], done + 2)
 
     def epoch_of(self, name):
-        """Of the newest checkpoint."""
+        """The epoch of the newest checkpoint."""
         newest = max((self.path / name).glob("checkpoints/step-*"))
         header = (newest / "state.safetensors").read_bytes()
         length = int.from_bytes(header[:8], "little")
@@ -141,7 +141,7 @@ class Ranks(unittest.TestCase):
 
     @unittest.skipUnless(FAMILY == "openmpi", "the library that is made to hang")
     def test_a_rank_that_mpi_never_gives_back_ends_with_a_checkpoint(self):
-        # Of the first rank, which keeps the run: what others say of it cannot reach it any more.
+        # The first rank keeps the run directory: messages of others cannot reach it any more.
         signal_file = self.path / "stuck"
         self.environment |= {"LD_PRELOAD": os.environ["EVENER_TEST_STUCK_MPI"], "EVENER_TEST_STUCK": str(signal_file)}
         process = self.start(3, *self.new("run", "--strategy", "gossip", "--epochs", "100000"), survive=True)

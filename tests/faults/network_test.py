@@ -44,12 +44,12 @@ class Network:
         return sh(*self.prefix(host), *words)
 
     def bytes(self, host):
-        """That its interface has sent and received."""
+        """Bytes that the host's interface has sent and received."""
         return sum(int(self.on(host, "cat", f"/sys/class/net/{self.ends[host]}/statistics/{way}_bytes").stdout) for way in ("tx", "rx"))
 
     @contextlib.contextmanager
     def cut(self):
-        """Where packets are received: a sender that were told of it would try again sooner."""
+        """Drops packets at the receiver: a sender that is notified would retry sooner."""
         for host in HOSTS:
             self.on(host, "iptables", "-A", "INPUT", "-i", self.ends[host], "-j", "DROP")
         yield
@@ -98,7 +98,7 @@ class CutOff(unittest.TestCase):
 
 
 class WiredCircle(PeerGroup):
-    """Peers, each on the host of its place."""
+    """Peers, each on its own host."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""A group of gossiping peers as real processes, and a brake that keeps them from ending before a test is done with them."""
+"""A group of gossiping peers as real processes, and a brake that keeps them running until a test is done."""
 import contextlib
 import json
 import pathlib
@@ -25,7 +25,7 @@ def free_addresses(count):
 
 @contextlib.contextmanager
 def braked(processes, run=0.005, rest=0.245):
-    """They run for so many seconds and rest for so many, in turns: a short run outlasts what is done to it, on machines of any speed."""
+    """Runs and stops the processes in turns, so that a short run outlasts the test on machines of any speed."""
     over = threading.Event()
 
     def brake():
@@ -55,20 +55,20 @@ class PeerGroup(unittest.TestCase):
         self.addresses = free_addresses(3)
 
     def run_peer(self, words, rank, options=(), prefix=()):
-        """A command that takes a place in the group."""
+        """The command of one peer of the group."""
         process = Process([*words, "--peers", ",".join(self.addresses), "--rank", str(rank), *options], prefix,
                           {"EVENER_CACHE_DIR": str(self.path / "cache"), "OMP_NUM_THREADS": "1"})
         self.addCleanup(process.end)
         return process
 
     def start(self, rank, name, epochs, strategy="gossip", hidden=32, batch=12, options=(), prefix=()):
-        """Steps so small that there are many, to be hurt in the middle of."""
+        """Starts peers with many small steps, so that faults happen between them."""
         return self.run_peer(["train", str(self.path / "data/train.txt"), "--test", str(self.path / "data/test.txt"), "-o", str(self.path / name),
                               "--devices", "cpu:1", "--hidden", str(hidden), "--strategy", strategy, "--optimizer", "sgd", "--learning-rate", "0.5",
                               "--global-batch-size", str(batch), "--epochs", str(epochs), "--json"], rank, options, prefix)
 
     def start_all(self, epochs, name="run", prefixes=None, **how):
-        """They see each other and have trained for an epoch or more; folder -> process."""
+        """Waits until the peers are connected and have trained for an epoch or more; folder -> process."""
         peers = {f"{name}{rank}": self.start(rank, f"{name}{rank}", epochs, prefix=prefixes[rank] if prefixes else (), **how)
                  for rank in range(len(self.addresses))}
         for rank, peer in enumerate(peers.values()):
@@ -82,7 +82,7 @@ class PeerGroup(unittest.TestCase):
         return (self.path / name / "last.safetensors").read_bytes()
 
     def check_same_end(self, peers, models):
-        """They (folder -> process) have ended well with the mean of so many models; what they printed with --json."""
+        """Checks that the peers (folder -> process) ended with the mean of all models; returns their --json output."""
         for peer in peers.values():
             self.assertEqual(peer.finish(), 0, peer.said())
             self.assertIn(f"the mean of {models} models", peer.said())

@@ -1,4 +1,4 @@
-"""Gossiping peers as separate processes: killed, stopped, told to go, started again, and with certificates."""
+"""Gossiping peers as separate processes: killed, stopped, interrupted, restarted, and with certificates."""
 import json
 import signal
 import subprocess
@@ -83,7 +83,7 @@ class ComeAndGo(PeerGroup):
             self.check_lost(result, [1])
 
     def join(self, rank, name, *options):
-        """By `evener worker`, without a word of what is trained."""
+        """Joins with `evener worker`, without training options."""
         return self.run_peer(["worker", "--devices", "cpu:1", "-o", str(self.path / name)], rank, options)
 
     def test_one_that_is_interrupted_while_it_asks_says_so(self):
@@ -118,7 +118,7 @@ class ComeAndGo(PeerGroup):
 
 class Secured(PeerGroup):
     def certificates(self, name):
-        """Made by an authority of its own."""
+        """Makes certificates with a separate authority."""
         subprocess.run([COMMAND, "certs", str(self.path / name), "--hosts", "127.0.0.1"], check=True, capture_output=True, timeout=60)
         return ["--tls", str(self.path / name)]
 

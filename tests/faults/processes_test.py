@@ -1,4 +1,4 @@
-"""Workers and coordinators that are killed, stopped and cut off, as separate processes."""
+"""Workers and coordinators as separate processes that are killed, stopped and disconnected."""
 import signal
 import time
 import unittest
@@ -21,7 +21,7 @@ class Killed(unittest.TestCase):
                 self.assertTrue(any("node 1" in note for note in result["notes"]), result["notes"])
                 self.assertEqual(result["epochs"], 3)
                 self.assertGreaterEqual(trained(result), 3 * ROWS)
-                if strategy == "asp":  # lets a push in at once: none was trained in vain
+                if strategy == "asp":  # applies each push at once: no work is lost
                     self.assertEqual(trained(result), 3 * ROWS)
                 for rank in (0, 2):
                     self.assertEqual(cluster.workers[rank].finish(), 0)
@@ -65,7 +65,7 @@ class Killed(unittest.TestCase):
                     servers[1].send(signal.SIGKILL)
                     cluster.result(code=1)
                     self.assertIn("a shard of the model is lost: server ", cluster.coordinator.said())
-                    # Who has lost nothing is told that it is over and how, and goes.
+                    # A worker that lost nothing is told how the run ended, and exits.
                     for process in (*cluster.workers, servers[0]):
                         self.assertEqual(process.finish(), 1, process.said())
                         self.assertIn("the run has failed: a shard of the model is lost", process.said())
@@ -112,7 +112,7 @@ class Stopped(unittest.TestCase):
                 cluster.workers[1].send(signal.SIGSTOP)
                 cluster.wait_for(1, lambda node: node["state"] == "dead")
                 before = cluster.status()["nodes"][0]["pushes"]
-                cluster.wait_for_pushes(0, before + 5)  # nobody waits for it
+                cluster.wait_for_pushes(0, before + 5)  # the others do not wait for it
                 cluster.workers[1].send(signal.SIGCONT)
                 cluster.coordinator.wait_for("node 1 has joined")
                 result = cluster.interrupt()

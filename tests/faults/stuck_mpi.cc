@@ -1,5 +1,5 @@
-// Preloaded before MPI's library: a call that every rank makes all the time never comes back once
-// the file that EVENER_TEST_STUCK names is there, which holds a rank's number, on that rank.
+// Preloaded before the MPI library. EVENER_TEST_STUCK names a file that holds a rank's number. Once
+// the file exists, a call that every rank makes all the time never returns on that rank.
 #include <cstdio>
 #include <cstdlib>
 
@@ -25,7 +25,7 @@ bool is_stuck() {
 extern "C" int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                            MPI_Status* status) {
   while (is_stuck()) pause();
-  // The library came later than this, by dlopen.
+  // The library is loaded after this one, by dlopen.
   static const auto real =
       reinterpret_cast<decltype(&MPI_Improbe)>(dlsym(RTLD_DEFAULT, "PMPI_Improbe"));
   return real(source, tag, comm, flag, message, status);

@@ -1,4 +1,4 @@
-// What every data set that a reader accepts must satisfy; reading all of it shows bad bounds.
+// Invariants of every data set that a reader accepts. Reading all of it detects bad bounds.
 #pragma once
 
 #include <cmath>
@@ -34,7 +34,7 @@ inline void check_dataset(const Dataset& data) {
   require(data.label_names.empty() || data.label_names.size() == data.label_count);
 }
 
-/// Errors that a user can act on are what bad input should give; anything else is a finding.
+/// Bad input must give an Error that a user can act on; anything else is a finding.
 template <class Action>
 bool accepted(Action&& action) {
   try {

@@ -9,7 +9,7 @@
 #include "evener/data/cache_file.h"
 #include "evener/data/parse.h"
 
-// As it is, and with checksums put right, which is how a hostile file would come.
+// The input as it is, and with corrected checksums, as in a file made by an attacker.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace evener;
   auto memory = std::make_shared<std::vector<std::uint64_t>>((size + 7) / 8);

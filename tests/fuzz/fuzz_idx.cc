@@ -4,7 +4,7 @@
 
 #include "evener/data/parse.h"
 
-// The first byte says how many of the others are the labels file; 0: none.
+// The first byte is the size of the labels file, which follows; 0: none.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace evener;
   if (size == 0) return 0;

@@ -5,10 +5,11 @@
 
 #include "evener/data/parse.h"
 
-// In one piece, and in small ones, at times on several threads: the result must be the same.
+// Parses the input in one piece and in small pieces, sometimes on several threads: the result must
+// be the same.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace evener;
-  // On the heap without a byte to spare, so that reading beyond the end is seen.
+  // On the heap with the exact size, so that the sanitizer detects reads beyond the end.
   const auto copy = std::make_unique<char[]>(size);
   std::copy(data, data + size, copy.get());
   const std::string_view text(copy.get(), size);

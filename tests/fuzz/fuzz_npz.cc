@@ -8,8 +8,8 @@
 
 namespace {
 
-// Checksums would stop the fuzzer before it reaches the arrays, so here it makes the members: each
-// is a length of two bytes and its content.
+// Checksums would stop the fuzzer before it reaches the arrays, so this target builds the archive
+// from members in the input: each is a length of two bytes and its content.
 std::string archive_of(std::string_view parts) {
   evener::ZipMaker zip(false);
   for (const char* name : {"shape", "indptr", "indices", "data", "format", "y_shape", "y_indptr",

@@ -1,4 +1,4 @@
-// Any bytes as a tensor file and as a model: read, or refused with an Error, and nothing else.
+// Any bytes as a tensor file and as a model must be read or refused with an Error.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -48,7 +48,7 @@ void read_everything(const std::string& path) {
   }
 }
 
-/// What was accepted must be written such that it is accepted again, and as the same.
+/// An accepted file, written and read again, must give the same contents.
 void write_again(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   evener::TensorHeader header = evener::parse_tensor_header(bytes, "first");

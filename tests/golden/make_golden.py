@@ -161,12 +161,12 @@ def train(case, weights, biases, x, y, batches):
 
 
 def rounded(array):
-    """Lists with the digits that a float has; fewer bytes in the file."""
+    """Lists with the digits of a float, to save bytes in the file."""
     return [rounded(a) for a in array] if np.ndim(array) else float(f"{array:.9g}")
 
 
 def by_layout(case, weights, biases):
-    """As the file keeps them: a row a feature for the sparse input layer, else a row a unit."""
+    """The layout of the file: one row per feature for the sparse input layer, else one row per unit."""
     sparse = case["input"] == "sparse" and len(weights) > 1
     return [
         {"weight": rounded(w if i == 0 and sparse else w.T), "bias": rounded(b)}

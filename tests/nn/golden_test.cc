@@ -1,4 +1,4 @@
-// Training steps and metrics against values of an independent NumPy / scikit-learn program
+// Compares training steps and metrics with values of an independent NumPy / scikit-learn program
 // (tests/golden/make_golden.py).
 #include <cmath>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Every gradient of the reference against finite differences of its loss.
+// Compares every gradient of the reference with finite differences of its loss.
 #include <cmath>
 
 #include "tests/nn/problem.h"
@@ -10,8 +10,8 @@
 namespace evener {
 namespace {
 
-// The loss is computed in double precision and only the parameters are floats, so the step may be
-// small: what counts is the distance between the two floats that were really used.
+// The loss is computed in double precision and only the parameters are floats. So the step may be
+// small, if the difference of the two floats that were really used is taken.
 constexpr float kStep = 0x1p-16F;
 constexpr double kTolerance = 2e-6;
 
@@ -29,8 +29,8 @@ std::pair<double, double> slopes(const Problem& problem, const Training& trainin
   return {slope(at - kStep), slope(at + kStep)};
 }
 
-/// The first parameter whose gradient is wrong, or an empty text. Both slopes are looked at because
-/// relu has a kink: there any value between the two is right.
+/// The first parameter whose gradient is wrong, or an empty text. Both slopes are computed because
+/// relu has a kink, where any value between the two is correct.
 std::string first_wrong(const Problem& problem, const Training& training) {
   const Step step{.number = 3, .learning_rate = 0.1F};
   std::vector<float> gradient(problem.parameters.size(), 7.0F);
@@ -47,7 +47,7 @@ std::string first_wrong(const Problem& problem, const Training& training) {
     const double middle = (left + right) / 2;
     const double low = smooth ? middle : std::min(left, right);
     const double high = smooth ? middle : std::max(left, right);
-    // A slope of one side is less exact than the middle of both: beside a kink a hundredth of it.
+    // A one-sided slope is less exact than the mean of both: next to a kink, by a hundredth of it.
     const double kink = smooth ? 0 : 0.01 * std::abs(right - left);
     const double tolerance = kTolerance * (1 + std::abs(middle)) + kink;
     if (gradient[i] < low - tolerance || gradient[i] > high + tolerance) {

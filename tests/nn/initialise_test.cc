@@ -83,7 +83,7 @@ TEST(Initialise, NoNumberIsUsedTwice) {
   const auto count = values.size();
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
-  // About 6,000 of some 2^24 floats meet by chance now and then, not by the row.
+  // Among about 6,000 of 2^24 floats a few are equal by chance, but not whole rows.
   EXPECT_GT(values.size(), count - 8);
 }
 

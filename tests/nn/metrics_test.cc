@@ -1,4 +1,4 @@
-// Small cases by hand; tests/nn/golden_test.cc compares larger ones with other programs.
+// Small cases computed by hand; tests/nn/golden_test.cc compares larger ones with other programs.
 #include "evener/nn/metrics.h"
 
 #include <cmath>
@@ -48,7 +48,7 @@ TEST(Metrics, PrecisionAndGainByHand) {
 
 TEST(Metrics, PropensityScoredPrecisionByHand) {
   const std::vector<float> weights{1, 2, 4, 8};
-  // Row 0 takes 1 where it could have taken 8; row 1 takes 2 of 2.
+  // Row 0 gets 1 of at most 8; row 1 gets 2 of 2.
   const auto m = evaluate_rows(predictions_of({{0, 2, 1}, {1, 0, 2}}), {{0, 3}, {1}}, 4, weights);
   EXPECT_DOUBLE_EQ(m.at("psp@1"), (1.0 + 2) / (8 + 2));
   EXPECT_DOUBLE_EQ(m.at("psp@3"), (1.0 + 2) / (9 + 2));
@@ -130,7 +130,7 @@ RC_GTEST_PROP(MetricsProperty, PerfectPredictionsScoreOneAndAllStayInRange, ()) 
     std::iota(all.begin(), all.end(), 0U);
     random.shuffle(std::span(all));
     guesses.emplace_back(all.begin(), all.begin() + 5);
-    // At least five labels, the heaviest first: nothing can be better.
+    // At least five labels, the heaviest first: the best possible prediction.
     const auto count = static_cast<std::ptrdiff_t>(5 + random.below(4));
     random.shuffle(std::span(all));
     LabelRow labels(all.begin(), all.begin() + count);

@@ -145,7 +145,7 @@ TEST(Reference, FeaturesThatDoNotOccurKeepWeightsAndState) {
     for (auto& vector : state) std::fill(vector.begin(), vector.end(), 0.5F);
     const auto before = problem.parameters;
     const auto state_before = state;
-    // l2 and old momentum would move every row that takes part; so would a dropped feature.
+    // l2 and earlier momentum would move every row that takes part, also with a dropped feature.
     const Training training{.optimizer = optimizer, .l2 = 0.1F, .input_dropout = 0.99F};
     reference::step(kNetwork, training, problem.batch(), {.number = 2}, problem.parameters, state);
     const Segment weight = layout_of(kNetwork).layers[0].weight;

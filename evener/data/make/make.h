@@ -1,5 +1,5 @@
-// Data sets that are made rather than downloaded: from the package index that a Debian machine
-// already has, from a Debian package, or from nothing but random numbers.
+// Data sets that are made locally: from the package index of a Debian machine, from a Debian
+// package, or from random numbers.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +14,28 @@ namespace evener {
 struct MadeData {
   Dataset train, test;                // the labels' names are in `train.label_names`
   std::vector<std::string> features;  // what each feature is; empty: features have no names
-  std::vector<std::string> train_names, test_names;  // of rows; empty: rows have no names
+  std::vector<std::string> train_names, test_names;  // names of rows; empty: none
   std::string name;                                  // "debian-tags"
   std::string description;                           // what it is and how it was made
 };
 
 struct DebianOptions {
-  std::string index;  // a Packages file, plain or .gz; empty: what `apt-cache dumpavail` says
+  std::string index;  // a Packages file, plain or .gz; empty: output of `apt-cache dumpavail`
   double test_share = 0.1;
-  std::uint64_t seed = 0;  // of the split
-  /// Features and labels are kept if at least so many packages of the set have them. 0: the set's
-  /// own default (debian-tags 3 and 2, debian-depends 2 and 1).
+  std::uint64_t seed = 0;  // decides the split
+  /// Features and labels are kept if at least this many packages of the set have them. 0: the
+  /// default of the set (debian-tags 3 and 2, debian-depends 2 and 1).
   std::uint32_t min_feature_packages = 0;
   std::uint32_t min_label_packages = 0;
 };
 
 /// The debtags (`role::program`) of each tagged package from the words of its name and synopsis.
 MadeData make_debian_tags(const DebianOptions& options);
-/// What is installed along with a package (Pre-Depends, Depends, Recommends) from the same words.
+/// The dependencies of a package (Pre-Depends, Depends, Recommends) from the same words.
 MadeData make_debian_depends(const DebianOptions& options);
 
 struct FashionMnistOptions {
-  std::string directory = "/usr/share/datasets/fashion-mnist";  // where the Debian package puts it
+  std::string directory = "/usr/share/datasets/fashion-mnist";  // as in the Debian package
   int threads = 1;
 };
 
@@ -72,11 +72,11 @@ const std::vector<Shape>& synthetic_shapes();
 /// Throws UsageError naming the known shapes.
 SyntheticOptions synthetic_of_shape(const std::string& name, SyntheticOptions base = {});
 
-/// Writes train.txt, test.txt, labels.txt, features.txt, train.names.txt, test.names.txt (of
-/// what there is) and README.txt: all or nothing. An existing directory is an error unless
-/// `force`, and even then unless it holds a data set and nothing else.
+/// Writes train.txt, test.txt, labels.txt, features.txt, train.names.txt, test.names.txt (those
+/// that have contents) and README.txt: all or nothing. An existing directory is an error unless
+/// `force` is set and it holds a data set and nothing else.
 void write_made(const MadeData& data, const std::string& directory, bool force);
-/// What `write_made` would refuse, thrown before the work of making is done.
+/// Throws the error that `write_made` would throw, before the data set is made.
 void check_target(const std::string& directory, bool force);
 
 }  // namespace evener

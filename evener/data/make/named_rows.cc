@@ -20,7 +20,7 @@ using Names = std::vector<std::string>;
 using Counts = std::unordered_map<std::string_view, std::uint32_t>;
 using Numbers = std::unordered_map<std::string_view, std::uint32_t>;
 
-// In how many rows a name occurs.
+// The number of rows in which a name occurs.
 Counts count_rows(const std::vector<NamedRow>& rows, Names NamedRow::*list) {
   Counts counts;
   std::unordered_set<std::string_view> seen;
@@ -33,7 +33,7 @@ Counts count_rows(const std::vector<NamedRow>& rows, Names NamedRow::*list) {
   return counts;
 }
 
-// The names are those of `rows`, so the counts that look into them are gone by the end.
+// The counts refer to the names in `rows`, so they are destroyed before names are dropped.
 void drop_names(std::vector<NamedRow>& rows, Names NamedRow::*list, double least, double most) {
   std::vector<std::vector<bool>> drop(rows.size());
   {

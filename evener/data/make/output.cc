@@ -42,7 +42,7 @@ bool is_ours(const fs::path& file) {
   return std::find(kFiles.begin(), kFiles.end(), file.filename().string()) != kFiles.end();
 }
 
-// What is replaced is removed, so it must be a data set and nothing but a data set.
+// The replaced directory is removed, so it must be a data set and contain nothing else.
 void check_replaceable(const fs::path& target) {
   for (const auto& entry : fs::directory_iterator(target)) {
     if (is_ours(entry.path()) && !entry.is_directory()) continue;
@@ -55,7 +55,7 @@ std::string reason(const std::error_code& code) {
   return code.message();
 }
 
-// A directory beside the target that vanishes unless it takes the target's place.
+// A directory beside the target; it is removed unless it replaces the target.
 class Draft {
  public:
   explicit Draft(const fs::path& target) : target_(target) {
@@ -79,8 +79,8 @@ class Draft {
 
   std::string file(const char* name) const { return (path_ / name).string(); }
 
-  // A plain rename takes only the place of nothing or of an empty directory; a full one is swapped
-  // with the draft in one step and removed under the draft's name.
+  // A plain rename can only replace an empty directory. A full one is swapped with the draft in one
+  // step and then removed under the draft's name.
   void publish() {
     if (rename(path_.c_str(), target_.c_str()) == 0) {
       path_.clear();
@@ -133,7 +133,7 @@ void write_made(const MadeData& data, const std::string& directory, bool force) 
   check_target(directory, force);
   Draft draft(target_path(directory));
   write_multilabel(data.train, draft.file("train.txt"));
-  // A file without a row is none that could be read.
+  // A file without rows could not be read.
   if (data.test.rows() > 0) write_multilabel(data.test, draft.file("test.txt"));
   const auto write_if_any = [&](const std::vector<std::string>& names, const char* file) {
     if (!names.empty()) write_names(names, draft.file(file));

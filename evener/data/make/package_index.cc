@@ -40,8 +40,8 @@ void for_each_item(std::string_view list, Use&& use) {
   }
 }
 
-// `default-mta (>= 1) | mail-transport-agent` -> `default-mta`: of alternatives the first, which is
-// the one apt installs when nothing else asks for another.
+// `default-mta (>= 1) | mail-transport-agent` -> `default-mta`: the first of the alternatives,
+// which apt installs unless another package asks for a different one.
 std::string_view first_alternative(std::string_view group) {
   return group.substr(0, group.find_first_of(" \t\n(:[|<"));
 }
@@ -112,7 +112,7 @@ std::string read_command() {
   return text;
 }
 
-// zlib passes files through that are not compressed.
+// zlib passes uncompressed files through.
 std::string read_file(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw Error(path + ": is a directory, not an index");
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), &gzclose);
@@ -134,7 +134,7 @@ std::time_t changed(const std::string& path) {
   return stat(path.c_str(), &status) == 0 ? status.st_mtime : 0;
 }
 
-// apt gives a list the time that the archive last changed it.
+// apt sets the modification time of a list to the archive's last change.
 std::time_t lists_changed() {
   std::time_t newest = 0;
   std::error_code ignored;

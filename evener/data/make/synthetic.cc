@@ -3,7 +3,7 @@
 // label has a prototype, a list of features drawn by a hash of its rank; half of the list is common
 // to its topic. A row draws its labels, about half of them from the topic of the first; then it
 // draws features, most from the prototypes of its labels, the rest at random. A feature drawn n
-// times has the value n. Nothing is kept but the rows: prototypes are computed anew at each draw,
+// times has the value n. Nothing is kept but the rows: prototypes are recomputed at each draw,
 // and a row is a function of (seed, row), so any number of threads makes the same data.
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ namespace evener {
 
 namespace {
 
-constexpr double kSpread = 0.4;      // of the logarithm of a row's length
+constexpr double kSpread = 0.4;      // standard deviation of the log of a row's length
 constexpr double kSameTopic = 0.5;   // chance that a further label is of the first one's topic
 constexpr std::uint32_t kTries = 4;  // draws per entry before the rest is filled up at random
 
@@ -39,8 +39,8 @@ std::vector<std::uint32_t> permutation(std::uint32_t n, std::uint64_t seed, std:
   return order;
 }
 
-// A set of numbers below a limit that remembers how often each was added, cleared in the time of
-// what it holds.
+// A set of numbers below a limit with a count for each. The time to clear it is proportional to its
+// members.
 class Bag {
  public:
   explicit Bag(std::uint32_t limit) : counts_(limit) {}
@@ -78,7 +78,7 @@ class Maker {
         label_of_rank_(permutation(options.labels, options.seed, kLabelStream)),
         topics_(static_cast<std::uint32_t>(std::ceil(std::sqrt(options.labels)))),
         prototype_key_(Random(options.seed, kPrototypeStream).next64()),
-        // Several times what a row takes from each of its labels, so that rows of a label differ.
+        // Several times the features a row draws for each label, so that rows of a label differ.
         prototype_(std::max(16U, static_cast<std::uint32_t>(4 * options.features_per_row /
                                                             options.labels_per_row))) {}
 
@@ -180,8 +180,8 @@ class Maker {
     fill(random, count, ranks);
   }
 
-  // What Zipf's law would take too long to find, because it draws the same few again and again: any
-  // others, and as the last resort (rows that hold nearly everything) the next that are missing.
+  // Zipf's law draws the same few again and again. After too many draws, take any others at random,
+  // and as the last resort (rows that hold nearly all) the lowest that are missing.
   static void fill(Random& random, std::uint32_t count, Bag& bag) {
     for (std::uint32_t tries = kTries * count; bag.size() < count && tries > 0; --tries) {
       bag.add(static_cast<std::uint32_t>(random.below(bag.limit())));
@@ -193,7 +193,7 @@ class Maker {
                      Bag& features) const {
     const auto noise = static_cast<std::uint64_t>(options_.noise * 0x1p16);
     for (std::uint32_t tries = kTries * count; features.size() < count && tries > 0; --tries) {
-      // 16 bits each decide on noise and choose the label, 32 the place in its prototype.
+      // 16 bits decide on noise, 16 choose the label, and 32 the place in its prototype.
       std::uint64_t bits = random.next64();
       if ((bits & 0xFFFF) < noise) {
         bits = random.next64();
@@ -206,8 +206,8 @@ class Maker {
     fill(random, count, features);
   }
 
-  // What decides the feature at `place` of a label's prototype. Philox would take most of the time
-  // here; a hash that mixes well (the finalizer of SplitMix64) is enough.
+  // Random bits for the feature at `place` of a label's prototype. Philox would take most of the
+  // time here; a hash that mixes well (the finalizer of SplitMix64) is enough.
   std::uint64_t prototype_bits(std::uint32_t rank, std::uint64_t place) const {
     const std::uint64_t owner = place % 2 == 0 ? rank % topics_ : topics_ + std::uint64_t{rank};
     std::uint64_t x = prototype_key_ + (owner << 32 | place) * 0x9E3779B97F4A7C15;

@@ -11,7 +11,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// A tilde sorts before everything, even the end of a part (0); messages before all other
+// A tilde sorts before everything, even the end of a part (0). Letters sort before all other
 // characters.
 int weight(char c) {
   if (c == '~') return -1;

@@ -7,7 +7,7 @@
 namespace evener {
 
 // Every slot has the same probability 1/n. A rank that needs less than that shares its slot with
-// one that needs more; what the latter then still needs is dealt with in turn.
+// one that needs more; the remaining need of the latter is handled in turn.
 Zipf::Zipf(std::uint32_t n, double exponent) : slots_(n) {
   std::vector<double> need(n);  // in slots
   double sum = 0;

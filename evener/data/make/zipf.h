@@ -1,4 +1,4 @@
-// Drawing ranks that fall off as a power.
+// Draws ranks by Zipf's law.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class Zipf {
 
  private:
   struct Slot {
-    std::uint32_t threshold;  // of 2^32: how often the slot stands for itself
-    std::uint32_t alias;      // else for this rank
+    std::uint32_t threshold;  // in units of 2^-32: probability of the slot's own rank
+    std::uint32_t alias;      // otherwise this rank
   };
   std::vector<Slot> slots_;
 };

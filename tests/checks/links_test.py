@@ -1,0 +1,62 @@
+"""Every relative link of the documentation leads to a file or a heading, and every source file that
+a page names exists. The changelog names old files, and docs/adding_*.md files yet to be written."""
+import pathlib
+import re
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md")]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+NAMED_FILE = re.compile(r"`((?:evener|tests|bench|scripts|examples|cmake|docs)/[\w./-]+\.(?:cc|h|py|cu|cl|md|toml|svg))`")
+
+
+def prose(page):
+    """The text without code blocks, in which brackets are code."""
+    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page):
+    """As GitHub makes them from headings, and those that a page sets itself."""
+    text = prose(page)
+    headings = re.findall(r"^#+ +(.*)$", text, flags=re.MULTILINE)
+    names = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+    return {*names, *re.findall(r'<a id="([^"]+)">', text)}
+
+
+def broken_links(page):
+    for target in LINK.findall(prose(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path) if path else page
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            yield target
+
+
+class Links(unittest.TestCase):
+    maxDiff = None
+
+    def test_broken_links_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "page.md"
+            page.write_text("# A head-line\n[a](page.md#a-head-line) [b](none.md) [c](#other) [d](https://e.org)\n")
+            self.assertEqual(list(broken_links(page)), ["none.md", "#other"])
+
+    def test_every_relative_link_resolves(self):
+        self.assertGreater(len(PAGES), 10)
+        broken = [f"{page.relative_to(ROOT)}: {target}" for page in PAGES for target in broken_links(page)]
+        self.assertEqual(broken, [])
+
+    def test_every_source_file_that_is_named_exists(self):
+        missing = [
+            f"{page.relative_to(ROOT)}: {name}"
+            for page in PAGES
+            for name in NAMED_FILE.findall(prose(page))
+            if not page.name.startswith(("CHANGELOG", "adding_")) and not (ROOT / name).exists()
+        ]
+        self.assertEqual(missing, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
