@@ -29,7 +29,11 @@ function(evener_layer name)
   endforeach()
   add_library(evener_${name} STATIC ${sources})
   list(TRANSFORM ARG_USES PREPEND evener_)
-  target_link_libraries(evener_${name} PUBLIC evener_flags ${ARG_USES} ${ARG_LIBRARIES})
+  # Programs that use the installed library choose their own warnings.
+  target_link_libraries(evener_${name} PUBLIC $<BUILD_INTERFACE:evener_flags> ${ARG_USES}
+                                              ${ARG_LIBRARIES})
+  target_compile_features(evener_${name} PUBLIC cxx_std_20)
+  set_target_properties(evener_${name} PROPERTIES EXPORT_NAME ${name})
 endfunction()
 
 # evener_strategies(TARGET)
@@ -76,5 +80,6 @@ function(evener_messages target file)
     DEPENDS ${file})
   set_source_files_properties(${stem}.pb.cc PROPERTIES COMPILE_OPTIONS -w)
   target_sources(${target} PRIVATE ${stem}.pb.cc)
-  target_include_directories(${target} SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/generated)
+  target_include_directories(${target} SYSTEM PUBLIC
+                             $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
 endfunction()
