@@ -61,7 +61,6 @@ struct TrainResult {
   std::optional<Model> last_model, best_model;
 };
 
-
 /// Runs to the end or to the next interruption. Bit for bit the same with and without interruptions
 /// in between, given the same data, options, device and number of threads.
 TrainResult train(const TrainOptions& options, Backend& backend, const RunContext& context);
