@@ -72,7 +72,8 @@ int main() {
   TrainOptions options;
   options.strategy = "turn-taking:favour=0.7";
   options.hidden = {16};
-  options.epochs = 4;
+  options.epochs = 10;
+  options.global_batch_size = 32;
   const TrainingData data = training_data_of(make_rows(4000), make_rows(500), options);
 
   VirtualTimeOptions devices;

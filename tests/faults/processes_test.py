@@ -13,16 +13,16 @@ def trained(result):
 class Killed(unittest.TestCase):
     def test_a_worker_in_every_strategy(self):
         for strategy in ("bsp", "asp", "ssp", "dssp", "dasp"):
-            with self.subTest(strategy), Cluster(strategy, epochs=3) as cluster:
+            with self.subTest(strategy), Cluster(strategy, epochs=12) as cluster:
                 cluster.start_workers(3)
                 cluster.wait_for_pushes(1, 5)
                 cluster.workers[1].send(signal.SIGKILL)
                 result = cluster.result()
                 self.assertTrue(any("node 1" in note for note in result["notes"]), result["notes"])
-                self.assertEqual(result["epochs"], 3)
-                self.assertGreaterEqual(trained(result), 3 * ROWS)
+                self.assertEqual(result["epochs"], 12)
+                self.assertGreaterEqual(trained(result), 12 * ROWS)
                 if strategy == "asp":  # applies each push at once: no work is lost
-                    self.assertEqual(trained(result), 3 * ROWS)
+                    self.assertEqual(trained(result), 12 * ROWS)
                 for rank in (0, 2):
                     self.assertEqual(cluster.workers[rank].finish(), 0)
 
