@@ -17,7 +17,7 @@
 
 namespace evener {
 
-/// The step after the one at hand.
+/// The step after the current one.
 struct NextStep {
   Batch batch{};
   Step step{};
@@ -64,7 +64,7 @@ class Replica {
   virtual void load(int vector, std::span<const float> values);
   virtual void store(int vector, std::span<float> values);
 
-  /// Whether it has memory of its own, so that take, give, load and store copy a whole vector.
+  /// Whether it has its own memory, so that take, give, load and store copy a whole vector.
   virtual bool remote() const { return false; }
   // The blocks alone, from or to a whole vector in host memory; and blocks set to zero.
   virtual void load_blocks(int vector, const Blocks& blocks, std::span<const float> values);
@@ -79,7 +79,7 @@ class Replica {
                           std::span<const float> /*weights*/, std::span<float> /*values*/) {
     return false;
   }
-  /// This replica's parameters become the sum that `owner` worked out.
+  /// This replica's parameters become the sum that `owner` computed.
   virtual bool adopt_blocks(const Blocks& /*blocks*/, Replica& /*owner*/) { return false; }
 };
 
@@ -93,7 +93,7 @@ class Device {
                                                 const Training& training) = 0;
 
   /// Replicas that step side by side on vectors in host memory which outlive them (parameters, then
-  /// optimizer state), one a thread, without locks. None where the device has memory of its own.
+  /// optimizer state), one per thread, without locks. None where the device has its own memory.
   virtual std::vector<std::unique_ptr<Replica>> make_in_place(const Network& /*network*/,
                                                               const Training& /*training*/,
                                                               std::span<FloatBuffer> /*shared*/) {
@@ -103,7 +103,7 @@ class Device {
   virtual int in_place_threads() const { return 0; }
 
   /// The most rows of a batch that its memory holds beside the model; 0: no limit of its own.
-  /// DeviceError where the model alone does not fit.
+  /// DeviceError if the model alone does not fit.
   virtual std::size_t most_rows(const Network& /*network*/, const Training& /*training*/) const {
     return 0;
   }

@@ -24,10 +24,10 @@ struct DeviceFact {
 /// One device of this machine.
 struct ListedDevice {
   std::string name;         // as --devices takes it
-  std::string description;  // for people
+  std::string description;  // human-readable
   std::string why_not;      // empty: it can be used
   std::vector<DeviceFact> facts;
-  std::vector<std::string> lines;  // the same for people, below the description
+  std::vector<std::string> lines;  // the same for users, below the description
 
   /// Parts that can be named on their own; each name is this device's name, a dot and a number.
   std::vector<std::string> parts;
@@ -49,13 +49,13 @@ struct DeviceList {
 /// made.
 struct DeviceKind {
   std::string name;   // "opencl"
-  std::string title;  // for people: "OpenCL"
+  std::string title;  // human-readable: "OpenCL"
   std::string names;  // the names that --devices takes, for errors: "cuda:N"
   std::string help;   // what `evener devices --help` says about these names; may be empty
 
   /// Whether a name is of this kind, be it well formed or not.
   bool (*owns)(const std::string& name);
-  /// UsageError where the name is not well formed or there is no such device.
+  /// UsageError if the name is not well formed or there is no such device.
   std::unique_ptr<Device> (*make)(const std::string& name, const DeviceOptions& options);
   /// What this machine has. May take a tenth of a second.
   DeviceList (*list)();

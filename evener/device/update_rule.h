@@ -1,4 +1,4 @@
-// The constants of one update, worked out once a step; nn/training.h has the formulas.
+// The constants of one update, computed once a step; nn/training.h has the formulas.
 #pragma once
 
 #include "evener/nn/training.h"

@@ -12,7 +12,7 @@ DeviceModel cpu_of_16_threads() {
   device.in_place = true;
   device.threads = 16;
   device.fixed = 10e-6;
-  device.per_row = 1600e-6;  // ten thousand rows a second by all
+  device.per_row = 1600e-6;  // ten thousand rows per second by all
   return device;
 }
 

@@ -178,7 +178,7 @@ TEST_P(Conformance, ManyLabelsAndLittleRoom) {
   }
 }
 
-// A layer whose gradient is too large for an accelerator's scratch, and is worked out in pieces.
+// A layer whose gradient is too large for an accelerator's scratch, and is computed in pieces.
 TEST_P(Conformance, WideLayer) {
   Random random(6);
   Case c;
@@ -213,7 +213,7 @@ TEST_P(Conformance, SameSeedAndThreadsSameBits) {
   }
 }
 
-// The gradient that a device works out, against differences of the loss that it works out itself:
+// The gradient that a device computes, against differences of the loss that it computes itself:
 // two statements of one derivative. Rule `accumulate` leaves the gradient in vector 1.
 TEST_P(Conformance, GradientsEqualFiniteDifferences) {
   for (const Loss loss : {Loss::softmax, Loss::sigmoid, Loss::squared}) {

@@ -14,7 +14,7 @@ namespace evener {
 /// ("cpu/AVX2"); others as a whole, two parts of each, and its variants ("card/opencl:0.0": the
 /// layouts that cards get, "clblast/opencl:0.0": CLBlast's products).
 std::vector<std::string> devices_here();
-/// Those with memory of their own.
+/// Those with their own memory.
 std::vector<std::string> accelerators_here();
 /// Pairs that merge without the host.
 std::vector<std::pair<std::string, std::string>> pairs_here();

@@ -70,7 +70,7 @@ class BatchImager {
 
   Network network_;
   std::uint32_t panel_;
-  std::vector<std::uint32_t> slot_of_;  // per feature: 1 + its slot in the image at hand, or 0
+  std::vector<std::uint32_t> slot_of_;  // per feature: 1 + its slot in the current image, or 0
   struct Target {
     std::uint32_t label, sample;
     float weight;

@@ -27,7 +27,7 @@ class BatchSlots {
   BatchSlots(const Network& network, const Training& training, std::size_t panel)
       : training_(training), imager_(network, static_cast<std::uint32_t>(panel)) {}
 
-  /// Makes this the batch at hand, unless `prepare` has it ready. `grouped`: it will be trained on.
+  /// Makes this the current batch, unless `prepare` has it ready. `grouped`: it will be trained on.
   template <class Link>
   void begin(Link& link, const Batch& batch, const Step& step, bool grouped) {
     if (slots_[1 - current_].key.is(batch, step, grouped)) {
@@ -40,7 +40,7 @@ class BatchSlots {
     link.hold_for(slot.copy);
   }
 
-  /// Makes a batch ready beside the one at hand, to be trained on.
+  /// Makes a batch ready beside the current one, to be trained on.
   template <class Link>
   void prepare(Link& link, const Batch& batch, const Step& step) {
     fill(link, slots_[1 - current_], batch, step, true);

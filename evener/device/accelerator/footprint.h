@@ -23,7 +23,7 @@ struct MemoryLimits {
 
 class Footprint {
  public:
-  /// DeviceError where the model with its optimizer state does not fit.
+  /// DeviceError if the model with its optimizer state does not fit.
   Footprint(const MemoryLimits& limits, const Network& network, const Training& training);
 
   std::size_t most_rows() const;

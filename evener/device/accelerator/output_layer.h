@@ -29,9 +29,9 @@ struct LabelChunk {
   bool kept = false;
 };
 
-/// The order of the work. Kernels put it on the device's queue, for the batch at hand:
+/// The order of the work. Kernels put it on the device's queue, for the current batch:
 ///   reserve(plan)                     memory for batches of up to session.capacity samples
-///   begin()                           memory for what the batch at hand needs beyond that
+///   begin()                           memory for what the current batch needs beyond that
 ///   logits(chunk, input)              of the chunk's labels
 ///   target_logits(chunk)              copies those of the batch's labels
 ///   exponentiate(chunk), normalise()  softmax, first pass: each chunk, then over all of them

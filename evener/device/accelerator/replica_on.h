@@ -1,4 +1,4 @@
-// A model on a device with memory of its own: the order of a step, which is the same on all of
+// A model on a device with its own memory: the order of a step, which is the same on all of
 // them. They differ in memory and kernels, which a Backend has.
 #pragma once
 
@@ -124,7 +124,7 @@ class ReplicaOn : public Replica {
   auto& session() { return backend_.session; }
   Vector vector_at(int i) const { return backend_.vector(static_cast<std::size_t>(i)); }
 
-  /// Around everything that talks to the device. Where it fails, copies that are under way end
+  /// Around everything that talks to the device. Where it fails, copies that are in progress end
   /// first: their host memory may be freed next.
   template <class F>
   std::invoke_result_t<F> guarded(const char* what, F work) {

@@ -9,7 +9,7 @@
 
 namespace evener::cpu {
 
-/// The samples of the batch at hand, in panels.
+/// The samples of the current batch, in panels.
 struct Samples {
   std::size_t count = 0;
   std::size_t panels = 0;
@@ -46,7 +46,7 @@ class Activity {
   /// Panels [begin, end): sums the members' errors, in member order, into the first and takes them
   /// back through the activation.
   void derive(Activation activation, const DropoutMask& mask, std::size_t begin, std::size_t end);
-  /// Panels [begin, end): the first error as plain rows, `width` floats a sample.
+  /// Panels [begin, end): the first error as plain rows, `width` floats per sample.
   void error_rows(float* out, std::size_t begin, std::size_t end);
 
  private:

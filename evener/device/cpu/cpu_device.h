@@ -16,11 +16,11 @@ struct CpuOptions {
 };
 std::unique_ptr<Device> make_cpu_device(const CpuOptions& options);
 
-/// The processor's name and the instruction set in use, for people.
+/// The processor's name and the instruction set in use, human-readable.
 std::string cpu_description();
 
-/// Single-precision operations a second that `threads` threads reach with multiply-adds alone: what
-/// every speed here is a share of. Takes about a tenth of a second.
+/// Single-precision operations per second that `threads` threads reach with multiply-adds alone:
+/// what every speed here is a share of. Takes about a tenth of a second.
 double measure_peak(int threads);
 
 }  // namespace evener::cpu

@@ -4,7 +4,8 @@
 // two layouts of a matrix "width x samples" are used throughout, both read in order by the kernels:
 //   columns  [sample panel][unit][panel samples]     vectors run over samples
 //   rows     [unit panel][sample][panel units]       vectors run over units
-// Weights stay in the model's own row-major layout: one row of `width` floats a unit, never packed.
+// Weights stay in the model's own row-major layout: one row of `width` floats per unit, never
+// packed.
 //
 // With X the input, W the weights, G the gradient at the layer's units, the three products are
 //   forward   Z = W X        broadcast W[unit][k],   vectors of X columns, k over inputs
@@ -52,8 +53,8 @@ struct Kernels {
   void (*backward)(const Weights& weights, const Columns& gradient, std::size_t panels,
                    const Columns& error);
   /// out[unit][k] = sum_s gradient[unit][s] * input[s][k]; `rows` is in rows layout, `out` has
-  /// `width` floats a row. bias_out[unit] = sum_s gradient[unit][s]. Meanwhile fetches the state of
-  /// these units from memory, which the update is about to need.
+  /// `width` floats per row. bias_out[unit] = sum_s gradient[unit][s]. Meanwhile fetches the state
+  /// of these units from memory, which the update is about to need.
   void (*gradient)(const Columns& gradient, std::size_t units, std::size_t panels,
                    const float* rows, std::size_t width, const RowState& state, float* out,
                    float* bias_out);
@@ -69,7 +70,7 @@ struct Kernels {
   void (*transpose)(const float* in, std::size_t in_row, float* out, std::size_t out_row);
 
   /// Softmax over tiles of units. Reads logits and leaves exp(logit - maximum) in their place,
-  /// with `maximum` and `sum` (one a sample) brought up to date: running values over all tiles.
+  /// with `maximum` and `sum` (one per sample) brought up to date: running values over all tiles.
   void (*exponentiate)(const Columns& logits, std::size_t units, std::size_t panels, float* maximum,
                        float* sum);
   /// values = exp(values - maximum) * factor, per sample.

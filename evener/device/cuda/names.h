@@ -7,7 +7,7 @@
 
 namespace evener::cuda {
 
-/// The card's number in `cuda:N`. UsageError where the name is not well formed.
+/// The card's number in `cuda:N`. UsageError if the name is not well formed.
 int parse_card(const std::string& name);
 
 /// The part of the registry's row that is about names.

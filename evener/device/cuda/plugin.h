@@ -13,7 +13,7 @@ namespace evener::cuda {
 
 struct Card {
   std::string name;         // as in --devices: cuda:0
-  std::string description;  // for people
+  std::string description;  // human-readable
   std::size_t memory = 0;   // bytes
 };
 

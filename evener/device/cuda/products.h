@@ -58,8 +58,8 @@ inline Gemm row_major(Matrix a, Form form_a, Matrix b, Form form_b, float* c, st
           blas_int(c_stride)};
 }
 
-// The three products of a layer. `weight` has a row a unit; `in`, `sums`, `gradient` and `error`
-// have a row a sample.
+// The three products of a layer. `weight` has one row per unit; `in`, `sums`, `gradient` and
+// `error` have one row per sample.
 
 /// sums = in weight'
 inline Gemm forward_product(Matrix in, Matrix weight, float* sums, std::size_t stride) {

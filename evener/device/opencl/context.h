@@ -30,7 +30,7 @@ struct Context {
   std::shared_ptr<Products> products;  // null: all by our own kernels
 };
 
-/// Opens it; UsageError where there is no such device, with what there is.
+/// Opens it; UsageError if there is no such device, with what there is.
 std::shared_ptr<Context> open(const DeviceId& id, const DeviceOptions& options);
 
 MemoryLimits limits_of(const Context& context);

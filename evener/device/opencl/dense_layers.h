@@ -29,7 +29,7 @@ class DenseLayers {
   bool has_room_for(const Gemm& gemm) const;
 
   Session& session_;
-  cl::Buffer bias_, pieces_, clips_;  // of the units at hand: bias gradient, norms, factors
+  cl::Buffer bias_, pieces_, clips_;  // of the current units: bias gradient, norms, factors
 };
 
 }  // namespace evener::opencl

@@ -12,7 +12,7 @@ namespace evener::opencl {
 
 struct Found {
   DeviceId id;
-  std::string description;  // for people
+  std::string description;  // human-readable
   bool processor = false;   // the same cores as the device `cpu`
   unsigned compute_units = 0;
   std::size_t memory = 0;
@@ -22,7 +22,7 @@ struct Found {
 /// Every device of every platform; empty where there is no OpenCL runtime.
 std::vector<Found> list();
 
-/// UsageError where there is none, with what there is.
+/// UsageError if there is none, with what there is.
 cl::Device find(const DeviceId& id);
 
 }  // namespace evener::opencl

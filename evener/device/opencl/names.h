@@ -15,7 +15,7 @@ struct DeviceId {
 };
 
 std::string to_string(const DeviceId& id);
-/// UsageError where the name is not well formed.
+/// UsageError if the name is not well formed.
 DeviceId parse_device_id(const std::string& name);
 
 /// The part of the registry's row that is about names.

@@ -37,7 +37,7 @@ class OpenClReplica final : public accelerator::ReplicaOn<Layers> {
     session().wait();
   }
 
-  cl::Buffer sum_;  // of a merge that was worked out here
+  cl::Buffer sum_;  // of a merge that was computed here
 };
 
 bool OpenClReplica::sum_blocks(const Blocks& blocks, std::span<Replica* const> replicas,

@@ -5,7 +5,7 @@ namespace evener::opencl {
 namespace {
 
 constexpr float kLowest = -1e30F;
-// Over how many items a chunk's labels are dealt where one item a sample would leave a card idle.
+// Over how many items a chunk's labels are dealt where one item per sample would leave a card idle.
 constexpr unsigned kAcceleratorSlices = 16;
 
 }  // namespace

@@ -30,7 +30,7 @@ class Products {
   /// few times in turns (what they write is of no use), with `finish` after each.
   bool by_library(const ProductShape& shape, const DoProduct& own, const DoProduct& library,
                   const std::function<void()>& finish);
-  /// CLBlast failed: our kernel computes those from here on. DeviceError where only CLBlast may.
+  /// CLBlast failed: our kernel computes those from here on. DeviceError if only CLBlast may.
   void give_up(const ProductShape& shape);
 
   /// What was chosen since this was last called.

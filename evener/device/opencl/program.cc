@@ -167,7 +167,7 @@ void Program::launch(const cl::Kernel& kernel, std::size_t inner, std::size_t ou
   before_call("kernel");
   if (inner == 0 || outer == 0) return;
   if (context_->kind == Kind::processor) {
-    // One item a core and a few to spare; with one core there is nothing to share.
+    // One item per core and a few to spare; with one core there is nothing to share.
     const std::size_t items =
         context_->compute_units == 1 ? 1 : kItemsPerCore * context_->compute_units;
     // The inner loop is the one that reuses a cache: it is not split, unless there is no other.

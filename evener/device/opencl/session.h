@@ -56,7 +56,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() { drain(); }
-  /// Waits for what is under way, whatever becomes of it: copies must not outlive their memory.
+  /// Waits for what is in progress, whatever becomes of it: copies must not outlive their memory.
   void drain() const;
 
   // As accelerator::BatchSlots.

@@ -57,7 +57,7 @@ const VectorKernels& vector_kernels();
 /// The instruction sets that were built and run here, best first.
 std::vector<std::string> instruction_sets();
 /// For tests: switches to one of them. `choose_others` is called while it is selected, so that
-/// other tables of kernels follow. UsageError where there is no such set.
+/// other tables of kernels follow. UsageError if there is no such set.
 void use_instruction_set(const std::string& name, const std::function<void()>& choose_others);
 
 }  // namespace evener

@@ -259,7 +259,7 @@ TEST_F(ClusterCommand, OnlyThoseWhoAreThereAreNamed) {
   EXPECT_THAT(running.said(), HasSubstr("training on node 0 by dasp ("));
   EXPECT_THAT(contents_of(folder_ / "out"),
               AllOf(HasSubstr("\ndevice    0 node 0: "), Not(HasSubstr("node 1")),
-                    HasSubstr("\n          2 places that nobody came to\n")));
+                    HasSubstr("\n          2 slots without a worker\n")));
   EXPECT_THAT(contents_of(folder_ / "cluster/metrics.jsonl"),
               AllOf(HasSubstr("\"node 0\""), Not(HasSubstr("\"node 1\""))));
 }

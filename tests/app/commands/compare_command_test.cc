@@ -183,7 +183,7 @@ TEST_F(Compare, WhenInterruptedItKeepsTheRunsThatWereFinished) {
   ASSERT_TRUE(running.wait_for("1/2000"));
   running.send(SIGINT);
   EXPECT_EQ(running.finish(), 130);
-  EXPECT_THAT(running.said(), HasSubstr("evener: interrupted; this is of the runs that were "));
+  EXPECT_THAT(running.said(), HasSubstr("evener: interrupted; the results cover the finished "));
   const json written = json::parse(contents_of(folder_ / "out/comparison.json"));
   EXPECT_EQ(written.at("interrupted"), true);
   EXPECT_EQ(written.at("strategies")[0].at("strategy"), "sync");
@@ -202,9 +202,9 @@ TEST_F(Compare, SaysWhenThereIsNothingToShareOrToCompare) {
               Not(HasSubstr("there is nothing to ")));
 }
 
-TEST_F(Compare, WrongWishesAreRefusedBeforeAnythingIsTrained) {
+TEST_F(Compare, WrongArgumentsAreRefusedBeforeAnythingIsTrained) {
   expect_error(compare({"--strategies", "sinc"}), 2, "(did you mean 'sync'?)");
-  expect_error(compare({"--strategies", ","}), 2, "--strategies: names none");
+  expect_error(compare({"--strategies", ","}), 2, "--strategies: no strategy is named");
   expect_error(compare({"--target", "p@7=0.5"}), 2, "--target: unknown metric 'p@7'");
   expect_error(compare({"--target", "p@1=high"}), 2, "'high' is not a number");
   expect_error(compare({"--strategies", "sequential", "--devices", "cpu:1,cpu:1"}), 2,

@@ -130,7 +130,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   pieces()[*memory] = {pages, readable + kPage};
   return cudaSuccess;
 }
-// As on a card, everything under way ends first.
+// As on a card, everything in progress ends first.
 cudaError_t cudaFree(void* memory) {
   const std::lock_guard lock(everything());
   for (EmulatedStream* stream : streams()) drain(*stream);

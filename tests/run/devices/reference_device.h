@@ -43,7 +43,7 @@ class ReferenceReplica : public Replica {
     out.losses.insert(out.losses.end(), more.losses.begin(), more.losses.end());
   }
   int vectors() const override { return 1 + static_cast<int>(state_.size()); }
-  // As a device with memory of its own would: copies out, and copies back in.
+  // As a device with its own memory would: copies out, and copies back in.
   FloatBuffer take(int vector) override {
     const auto& from = values(vector);
     FloatBuffer out(from.size());

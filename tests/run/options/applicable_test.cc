@@ -116,7 +116,7 @@ std::string refusal(Mode mode, const OptionTexts& texts) {
   });
 }
 
-// One column a mode, in the order of the enumeration: x is taken, . is refused.
+// One column per mode, in the order of the enumeration: x is taken, . is refused.
 //  train: devices, --nodes, --peers, MPI with gossip, MPI with servers | simulate | compare:
 //  devices,
 //  --virtual, --nodes | profile | coordinator | worker: of a coordinator, --peers | server | status

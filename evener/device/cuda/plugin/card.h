@@ -17,7 +17,7 @@ struct OpenCard {
   std::size_t memory = 0;  // bytes that may be used
 };
 
-/// UsageError where the card is too old for these kernels.
+/// UsageError if the card is too old for these kernels.
 std::shared_ptr<OpenCard> open_card(int number, const DeviceOptions& options);
 
 /// CUDA's calls go to the card that the calling thread has chosen; replicas move between threads.

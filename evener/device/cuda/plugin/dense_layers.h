@@ -33,7 +33,7 @@ class DenseLayers {
 
   Session& session_;
   CardArray<float> gradient_;  // of some units' weights
-  CardArray<float> bias_;      // of all units at hand
+  CardArray<float> bias_;      // of all current units
 };
 
 }  // namespace evener::cuda

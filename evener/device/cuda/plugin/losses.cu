@@ -66,7 +66,7 @@ __global__ void exponentiate_kernel(Chunk chunk, float* tops, float* sums) {
   }
 }
 
-// A block a sample; each thread has some slices of its own.
+// One block per sample; each thread has some slices of its own.
 __global__ void normalise_kernel(Normaliser n) {
   const std::size_t sample = blockIdx.x;
   float top = kLowest;
@@ -121,7 +121,7 @@ __global__ void pointwise_kernel(Chunk chunk, Loss loss, const float* shares, fl
   if (threadIdx.x == 0) sums[part.statistics] = sum;
 }
 
-// A block a sample.
+// One block per sample.
 __global__ void sum_slices_kernel(const float* sums, std::size_t slices, std::size_t samples,
                                   float* totals) {
   const std::size_t sample = blockIdx.x;

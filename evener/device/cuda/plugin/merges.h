@@ -20,11 +20,11 @@ class Merges {
     cudaStream_t stream;  // of the card; the merge takes its turn there
   };
   /// Every vector becomes the sum of weight * vector over all members, one for each card and in the
-  /// cards' order. Puts that on the streams and returns; DeviceError where a card refuses.
+  /// cards' order. Puts that on the streams and returns; DeviceError if a card refuses.
   virtual void merge(std::span<const Member> members, std::size_t size) = 0;
 };
 
-/// Between these cards, each named once; DeviceError where they cannot be connected. Null where the
+/// Between these cards, each named once; DeviceError if they cannot be connected. Null where the
 /// plug-in was built without NCCL.
 std::unique_ptr<Merges> make_merges(std::span<const int> cards);
 

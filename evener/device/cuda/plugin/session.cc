@@ -8,7 +8,7 @@ namespace evener::cuda {
 
 namespace {
 
-// The gradient of a dense layer is worked out for so many of its units that it takes this much, or
+// The gradient of a dense layer is computed for so many of its units that it takes this much, or
 // for one at a time: enough to occupy a card, and no L x H matrix.
 constexpr std::size_t kGradientBytes = std::size_t{64} << 20;
 // Logits of a chunk of labels: enough to occupy a card, and still in its cache.
@@ -55,7 +55,7 @@ Session::~Session() {
 }
 
 void Session::drain() {
-  // On a lost card these fail, and then nothing is under way.
+  // On a lost card these fail, and then nothing is in progress.
   cudaSetDevice(card->number);
   cudaStreamSynchronize(stream);
   cudaStreamSynchronize(copies_);

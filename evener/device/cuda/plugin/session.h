@@ -1,4 +1,4 @@
-// What the parts of a replica share: the card, the model's vectors, the batch at hand and where
+// What the parts of a replica share: the card, the model's vectors, the current batch and where
 // things lie in it.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace evener::cuda {
 
-/// A layer's outputs for the batch, and the loss's gradient at them: a row a sample.
+/// A layer's outputs for the batch, and the loss's gradient at them: one row per sample.
 struct Activity {
   std::size_t units = 0, width = 0;
   CardArray<float> values, error;
@@ -37,7 +37,8 @@ class Session {
   Session& operator=(const Session&) = delete;
   /// Copies that use our memory end before it does.
   ~Session();
-  /// Waits for all that is under way, whatever became of it: it uses memory of ours and of callers.
+  /// Waits for all that is in progress, whatever became of it: it uses memory of ours and of
+  /// callers.
   void drain();
 
   // As accelerator::BatchSlots.

@@ -23,7 +23,7 @@ __device__ void update_at(const UpdateRule& rule, const Vectors& vectors, std::s
   update<kOptimizer>(rule, l2, g, vectors.weight + at, vectors.first + at, vectors.second + at);
 }
 
-// A block a unit: its row is clipped together with its bias.
+// One block per unit: its row is clipped together with its bias.
 template <Optimizer kOptimizer>
 __global__ void update_rows_kernel(UpdateRule rule, Vectors vectors, std::size_t weights,
                                    std::size_t biases, std::size_t width, const float* gradient,
@@ -55,7 +55,7 @@ __device__ float slot_gradient(const Slots& slots, std::uint32_t begin, std::uin
   return sum;
 }
 
-// A block a slot. Clipping works the gradient out twice.
+// One block per slot. Clipping computes the gradient twice.
 template <Optimizer kOptimizer>
 __global__ void update_slots_kernel(UpdateRule rule, Vectors vectors, std::size_t weights,
                                     std::size_t bias, std::size_t width, Slots slots,

@@ -1,7 +1,7 @@
 // The first layer. `batch` is the image that device/batch_image.h describes: 32-bit words, sections
 // by offset.
 
-// rows[s] = bias + sum_i value_i * weight[feature_i], `width` floats a sample; samples beyond
+// rows[s] = bias + sum_i value_i * weight[feature_i], `width` floats per sample; samples beyond
 // `count` are zero.
 KERNEL void gather(global const float* weight, ulong weights, ulong bias, uint width,
                    global const uint* batch, uint offsets, uint features, uint values, uint count,

@@ -121,7 +121,7 @@ vec row_gradient(global const uint* batch, uint samples, uint values, uint begin
 }
 
 // Updates the rows of `count` features (slots), whose occurrences are grouped. The last slot is the
-// bias, which occurs once in every sample. Clipping works the gradient out twice.
+// bias, which occurs once in every sample. Clipping computes the gradient twice.
 KERNEL void sparse_update(global float* weight, global float* first, global float* second,
                           ulong weights, ulong bias, uint width, global const uint* batch,
                           uint features, uint begins, uint samples, uint values, uint count,
