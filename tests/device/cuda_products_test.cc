@@ -64,12 +64,12 @@ TEST_F(CudaProducts, Forward) {
 }
 
 TEST_F(CudaProducts, Error) {
-  for (const bool anew : {true, false}) {
+  for (const bool overwrite : {true, false}) {
     std::vector<float> error(kSamples * kInputStride, 1.0F);
-    sgemm(error_product(gradient(), weight(), error.data(), kInputStride, anew));
+    sgemm(error_product(gradient(), weight(), error.data(), kInputStride, overwrite));
     for (std::size_t s = 0; s < kSamples; ++s) {
       for (std::size_t k = 0; k < kInputs; ++k) {
-        float want = anew ? 0.0F : 1.0F;
+        float want = overwrite ? 0.0F : 1.0F;
         for (std::size_t u = 0; u < kUnits; ++u) {
           want += gradient_[s * kUnitStride + u] * weight_[u * kInputStride + k];
         }

@@ -42,8 +42,7 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
                                {"lost", worker.lost},
                                {"staleness_counts", worker.staleness_counts}});
   }
-  json["staleness_bounds"] =
-      kStalenessBounds;  // upper bounds of the counts; the last count has none
+  json["staleness_bounds"] = kStalenessBounds;  // the last count has no upper bound
   json["notes"] = result.notes;
   if (progress.best_epoch > 0) {
     json["best"] = {{"metric", result.best_by},

@@ -54,8 +54,8 @@ class CpuReplica final : public Replica {
   std::vector<TileUpdate> updates_;  // one per member, for the hidden layers
 };
 
-// Kept tiles of the output layer may take this share of the model with its optimizer state, or
-// this much where the model is small.
+// Kept tiles of the output layer may take this share of the model with its optimizer state, or this
+// much for a small model.
 constexpr double kKeepShare = 0.08;
 constexpr std::size_t kKeepBytes = std::size_t{64} << 20;
 

@@ -1,4 +1,4 @@
-// Which OpenCL devices there are.
+// Lists OpenCL devices.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Found {
 /// Every device of every platform; empty where there is no OpenCL runtime.
 std::vector<Found> list();
 
-/// UsageError if there is none, with what there is.
+/// UsageError if there is no such device; the message lists the devices.
 cl::Device find(const DeviceId& id);
 
 }  // namespace evener::opencl

@@ -16,8 +16,7 @@ using DeviceList = std::vector<std::size_t>;
 
 // Several devices must be this many times as fast as the best device alone: less is noise.
 constexpr double kWorth = 1.05;
-constexpr double kNear =
-    0.5;  // share of the fastest device's speed: such a device may be faster alone
+constexpr double kNear = 0.5;  // share of the fastest device's speed
 constexpr std::size_t kUntimed = 2, kTimed = 3;
 
 Trial look_at(DeviceList devices) {

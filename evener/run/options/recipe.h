@@ -1,4 +1,4 @@
-// The recipe: the values of options that are `auto`, for the data at hand. The choices and
+// The recipe: the values of options that are `auto`, for the given data. The choices and
 // the measurements behind them are in docs/results.md.
 #pragma once
 

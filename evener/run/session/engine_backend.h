@@ -62,9 +62,8 @@ class EngineBackend : public Backend {
   std::string hint_;
   std::unique_ptr<DeviceSelector> selector_;
   Position position_;
-  bool training_ = false;  // inside run_epoch
-  std::uint64_t rows_trained_ =
-      0;  // of the epoch; less than position_.next_row while tasks are in progress
+  bool training_ = false;           // inside run_epoch
+  std::uint64_t rows_trained_ = 0;  // of the epoch; without tasks in progress
 };
 
 }  // namespace evener

@@ -1,4 +1,4 @@
-// Hidden layers, the dense form of a batch, and rows on their way between host and card.
+// Hidden layers, the dense form of a batch, and packed rows for copies between host and card.
 #include "evener/device/cuda/plugin/launch.h"
 
 namespace evener::cuda {

@@ -1,4 +1,4 @@
-// Sums over replicas on several cards, card to card instead of through the host's memory.
+// Sums over replicas on several cards, from card to card instead of through host memory.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ class Merges {
   struct Member {
     float* vector;        // on the card
     float weight;         // the weights of a plain average add up to 1
-    cudaStream_t stream;  // of the card; the merge takes its turn there
+    cudaStream_t stream;  // of the card; the merge runs on it
   };
   /// Every vector becomes the sum of weight * vector over all members, one for each card and in the
-  /// cards' order. Puts that on the streams and returns; DeviceError if a card refuses.
+  /// cards' order. Asynchronous on the streams; DeviceError if a card fails.
   virtual void merge(std::span<const Member> members, std::size_t size) = 0;
 };
 

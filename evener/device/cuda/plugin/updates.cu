@@ -1,5 +1,5 @@
-// What changes parameters. The gradient of a dense layer comes from cuBLAS, a piece of the layer at
-// a time; that of a sparse input row is summed up here.
+// Updates of parameters. cuBLAS computes the gradient of a dense layer, a piece at a time; the
+// gradient of a sparse input row is summed here.
 #include <type_traits>
 
 #include "evener/device/cuda/plugin/launch.h"
@@ -61,7 +61,7 @@ __global__ void update_slots_kernel(UpdateRule rule, Vectors vectors, std::size_
                                     std::size_t bias, std::size_t width, Slots slots,
                                     const float* error) {
   const std::size_t slot = blockIdx.x;
-  const bool is_bias = slot + 1 == slots.count;  // its place in `features` is another section's
+  const bool is_bias = slot + 1 == slots.count;  // it has no entry in `features`
   const std::size_t row = is_bias ? bias : weights + slots.features[slot] * width;
   const std::uint32_t begin = slots.begins[slot], end = slots.begins[slot + 1];
   const float l2 = is_bias ? 0.0F : rule.l2;

@@ -1,6 +1,6 @@
-// What changes parameters. OPTIMIZER is defined, as nn/training.h numbers them.
+// Updates of parameters. OPTIMIZER is defined by the build, numbered as in nn/training.h.
 
-// What one update needs beside the gradient: device/update_rule.h.
+// The constants of one update, see device/update_rule.h.
 struct Rule {
   float rate, momentum, beta2, root_scale, epsilon, l2, clip;
 };
