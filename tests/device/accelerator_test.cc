@@ -1,4 +1,4 @@
-// Devices with their own memory: what fits, and merges without the host.
+// Devices with their own memory: memory limits, and merges without the host.
 #include <cmath>
 #include <functional>
 #include <numeric>

@@ -9,7 +9,7 @@
 namespace evener::cuda {
 namespace {
 
-// What cuBLAS's manual says sgemm does, element by element.
+// sgemm as defined in cuBLAS's manual, element by element.
 void sgemm(const Gemm& g) {
   const auto element = [](const float* matrix, int stride, Form form, int row, int col) {
     return form == Form::plain ? matrix[row + col * stride] : matrix[col + row * stride];

@@ -33,7 +33,7 @@ TEST(RunDirectory, IsCreatedWithItsParentsAndNamesItsParts) {
   EXPECT_EQ(run.last_model(), folder / "runs/a/last.safetensors");
 }
 
-TEST(RunDirectory, ANewRunRefusesWhatIsNotEmptyAndLeavesItAlone) {
+TEST(RunDirectory, ANewRunRefusesADirectoryThatIsNotEmpty) {
   const Folder folder;
   put_contents(folder / "thesis.tex", "precious");
   EXPECT_THROW(RunDirectory(folder.path(), Open::create), UsageError);
@@ -42,7 +42,7 @@ TEST(RunDirectory, ANewRunRefusesWhatIsNotEmptyAndLeavesItAlone) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("thesis.tex"));
 }
 
-TEST(RunDirectory, ANewRunTakesAnEmptyDirectoryAndOneWhereNothingHappened) {
+TEST(RunDirectory, ANewRunTakesAnEmptyDirectoryAndOneWithoutSteps) {
   const Folder folder;
   { const RunDirectory run(folder.path(), Open::create); }
   { const RunDirectory run(folder.path(), Open::create); }
@@ -135,7 +135,7 @@ TEST(RunDirectory, OnlyOneProcessTrainsIntoIt) {
   EXPECT_EQ(error_of([&] { RunDirectory(folder / "run", Open::resume); }), "");
 }
 
-TEST(RunDirectory, RunsOfTheSameSecondGetNamesOfTheirOwn) {
+TEST(RunDirectory, RunsOfTheSameSecondGetDifferentNames) {
   const Folder folder;
   const std::string name = folder / "runs/data-20260101-120000";
   std::vector<std::future<std::string>> runs;
@@ -147,7 +147,7 @@ TEST(RunDirectory, RunsOfTheSameSecondGetNamesOfTheirOwn) {
   std::set<std::string> expected{name};
   for (int i = 2; i <= 8; ++i) expected.insert(name + "-" + std::to_string(i));
   EXPECT_EQ(made, expected);
-  const RunDirectory run(name, Open::create);  // made, and empty
+  const RunDirectory run(name, Open::create);  // created, and empty
 }
 
 TEST(RunDirectory, DefaultNameSaysWhatAndWhen) {

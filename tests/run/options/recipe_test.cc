@@ -5,7 +5,7 @@
 namespace evener {
 namespace {
 
-/// `rows` rows with `each` labels out of `labels`, dealt in turn.
+/// `rows` rows with `each` labels out of `labels`, assigned in turn.
 TrainingData data_of(std::size_t rows, std::uint32_t labels, std::uint32_t each) {
   CsrArrays x, y;
   for (std::size_t r = 0; r < rows; ++r) {
