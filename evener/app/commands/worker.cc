@@ -95,7 +95,7 @@ TrainOptions options_of(const Job& job, const TrainOptions& asked) {
   texts["output"] = asked.output;
   texts["quiet"] = asked.quiet ? "true" : "false";
   TrainOptions options = resolve_options({}, Command::train, texts);
-  options.mode = Mode::train_peers;  // from here on it is a peer like the others
+  options.mode = Mode::train_peers;  // from now on it is a peer like the others
   return options;
 }
 

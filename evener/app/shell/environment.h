@@ -11,11 +11,11 @@ namespace evener {
 struct Environment {
   /// EVENER_CACHE_DIR, else evener in XDG_CACHE_HOME, else in HOME/.cache; empty: no cache.
   std::string cache_directory;
-  /// What `--devices auto` is: the CPU, with OMP_NUM_THREADS threads where that is set.
+  /// The processor of `--devices auto`: cpu, or cpu:T if OMP_NUM_THREADS is set.
   std::string automatic_device = "cpu";
   DisplayOptions display;  // NO_COLOR, TERM
   std::string token;       // EVENER_TOKEN: shared by the processes of a cluster
-  /// How a launcher placed this process: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, else
+  /// The launcher's settings for this process: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, else
   /// OMPI_COMM_WORLD_RANK/SIZE, PMI_RANK/SIZE, SLURM_PROCID/NTASKS.
   struct Placement {
     int rank = -1;       // -1: not set

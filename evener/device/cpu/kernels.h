@@ -59,7 +59,7 @@ struct Kernels {
                    const float* rows, std::size_t width, const RowState& state, float* out,
                    float* bias_out);
 
-  /// In place: values = activation(values), then dropout where the mask is active. Sample 0 of the
+  /// In place: values = activation(values), then dropout if the mask is active. Sample 0 of the
   /// columns is number `first` of the batch.
   void (*activate)(Activation activation, const DropoutMask& mask, const Columns& values,
                    std::size_t units, std::size_t panels, std::size_t first);

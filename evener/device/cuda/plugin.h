@@ -20,7 +20,7 @@ struct Card {
 class Plugin {
  public:
   virtual ~Plugin() = default;
-  /// Throws Error with the driver's reason where there is no usable card.
+  /// Throws Error with the driver's reason if there is no usable card.
   virtual std::vector<Card> cards() = 0;
   virtual std::unique_ptr<Device> open(int card, const DeviceOptions& options) = 0;
 };

@@ -19,7 +19,7 @@ struct Found {
   std::string why_not;  // empty: it can be used
 };
 
-/// Every device of every platform; empty where there is no OpenCL runtime.
+/// Every device of every platform; empty if there is no OpenCL runtime.
 std::vector<Found> list();
 
 /// UsageError if there is no such device; the message lists the devices.

@@ -15,7 +15,7 @@ namespace evener {
 /// followed by padding up to the next multiple.
 inline constexpr std::size_t kVectorMultiple = 32;
 
-/// One row of parameters with its optimizer state (null where the rule keeps none).
+/// One row of parameters with its optimizer state (null if the rule keeps none).
 struct RowState {
   float* weight;
   float* first;

@@ -23,7 +23,7 @@ namespace evener {
 
 /// A trial: updates that some devices make while they are measured.
 struct Trial {
-  std::vector<std::size_t> devices;  // of all, ascending
+  std::vector<std::size_t> devices;  // indices, ascending
   std::size_t untimed = 0;  // first updates: memory is cold, and parts do not yet follow speeds
   std::size_t timed = 1;
 

@@ -29,7 +29,7 @@ struct EvaluationPoint {
 struct SessionEnd {
   const Timeline* timeline = nullptr;
   double seconds = 0;        // as in EvaluationPoint
-  double trial_seconds = 0;  // of these, in trials of devices
+  double trial_seconds = 0;  // part of it in trials of devices
   std::uint64_t epochs = 0;
 };
 

@@ -292,7 +292,7 @@ class PeerBackend : public Backend {
   PeerBackendOptions options_;
   NodeContext node_;
   bool resumed_ = false;
-  std::string memory_text_;  // of the checkpoint, kMemoryKey
+  std::string memory_text_;  // value of kMemoryKey in the checkpoint
   StrategyChoice strategy_{};
   GossipWork work_;
   std::uint64_t epochs_ = 0;  // of the run

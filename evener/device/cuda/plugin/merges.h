@@ -24,7 +24,7 @@ class Merges {
   virtual void merge(std::span<const Member> members, std::size_t size) = 0;
 };
 
-/// Between these cards, each named once; DeviceError if they cannot be connected. Null where the
+/// Between these cards, each named once; DeviceError if they cannot be connected. Null if the
 /// plug-in was built without NCCL.
 std::unique_ptr<Merges> make_merges(std::span<const int> cards);
 
