@@ -9,7 +9,7 @@ namespace evener {
 namespace {
 
 /// The same arithmetic as cpu/layer_update.cc and cpu/input_layer.cc, in the same order, so that a
-/// gradient from one device gives the same bits as its own step.
+/// device's gradient gives bitwise the same result as its own step.
 class GradientStep {
  public:
   GradientStep(const Training& training, const Step& step, std::span<FloatBuffer> vectors,

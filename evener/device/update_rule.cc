@@ -9,7 +9,7 @@ float least_share_of_square(float beta1, float beta2) {
   const double ratio = b1 * b1 / b2;
   if (ratio >= 1) return 0;
   const double share = (1 - b2) * (1 - ratio) / ((1 - b1) * (1 - b1));
-  // A little less, so that rounding never makes a single thread meet it.
+  // Slightly less, so that rounding in a single thread never triggers the bound.
   return static_cast<float>(0.99 * share);
 }
 

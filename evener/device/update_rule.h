@@ -1,4 +1,4 @@
-// The constants of one update, worked out once a step; nn/training.h has the formulas.
+// The constants of one update, computed once a step; nn/training.h has the formulas.
 #pragma once
 
 #include "evener/nn/training.h"
@@ -16,16 +16,16 @@ struct UpdateRule {
   float l2;
   float clip;
 };
-/// Adam's m and v are sums over the same gradients, so v >= share * m^2 whatever these were (by
-/// Cauchy and Schwarz). Threads that race on one model lose parts of either sum; a lost part of v
-/// alone would make m / sqrt(v) as large as m / epsilon, one step that ruins the model. Where
-/// threads may race, the update therefore restores the bound; for a single thread it always holds.
-/// 0 where beta1^2 >= beta2, for which there is no bound.
+/// Adam's m and v are sums over the same gradients, so v >= share * m^2 for any gradients
+/// (Cauchy-Schwarz). Threads that race on one model lose parts of either sum; a lost part of v
+/// alone would make m / sqrt(v) as large as m / epsilon, a step that ruins the model. So updates
+/// restore the bound if threads may race; with a single thread it always holds. 0 if beta1^2 >=
+/// beta2, for which there is no bound.
 float least_share_of_square(float beta1, float beta2);
 
 UpdateRule update_rule(const Training& training, const Step& step);
 
-/// What clipping multiplies a gradient of this squared norm by.
+/// The clipping factor for a gradient of this squared norm.
 float clip_factor(float clip, float square_norm);
 
 }  // namespace evener

@@ -27,17 +27,17 @@ using testing::Not;
 using testing::StartsWith;
 
 struct Outcome {
-  int code = 0;  // exit code; of a process that a signal ended, 128 + its number
+  int code = 0;  // exit code; 128 + signal number if a signal ended the process
   std::string out, err;
 };
 
-constexpr const char* kClosedPipe = "(a pipe that nobody reads)";
+constexpr const char* kClosedPipe = "(a pipe without a reader)";
 
-/// A running command. Its standard error is a pipe of a single page: a command that says more than
-/// we have read waits for us, so that a test knows where it stands without looking at a clock.
+/// A running command. Its standard error is a pipe of a single page: a command that writes more
+/// than the test has read blocks, so that the test knows its position without timing.
 class Running {
  public:
-  /// `err_path`: where standard error goes instead.
+  /// `err_path`: a file for standard error instead.
   Running(std::vector<std::string> arguments, std::vector<std::string> environment,
           const std::string& out_path, const std::string& err_path = "") {
     int err[2];
@@ -74,7 +74,7 @@ class Running {
 
   /// Reads standard error until it contains `text`; false if it ends before.
   bool wait_for(const std::string& text) {
-    while (said_.find(text) == std::string::npos) {
+    while (stderr_text_.find(text) == std::string::npos) {
       if (!read_some()) return false;
     }
     return true;
@@ -92,7 +92,7 @@ class Running {
     pid_ = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
-  const std::string& said() const { return said_; }
+  const std::string& stderr_text() const { return stderr_text_; }
 
  private:
   static int open_output(const std::string& path) {
@@ -117,13 +117,13 @@ class Running {
       count = read(err_, buffer, sizeof buffer);
     } while (count < 0 && errno == EINTR);
     if (count <= 0) return false;
-    said_.append(buffer, static_cast<std::size_t>(count));
+    stderr_text_.append(buffer, static_cast<std::size_t>(count));
     return true;
   }
 
   pid_t pid_ = 0;
   int err_ = -1;
-  std::string said_;
+  std::string stderr_text_;
 };
 
 class CommandTest : public testing::Test {
@@ -139,7 +139,7 @@ class CommandTest : public testing::Test {
     Running running(arguments, environment_, out_path);
     Outcome outcome;
     outcome.code = running.finish();
-    outcome.err = running.said();
+    outcome.err = running.stderr_text();
     if (out.empty()) outcome.out = contents_of(out_path);
     return outcome;
   }

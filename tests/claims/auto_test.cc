@@ -1,6 +1,6 @@
-// Ours: --strategy auto on several devices does no harm. With the default recipe, which is what a
-// newcomer has, a pair ends with as good a model as one device and gets to any quality no
-// later, but for the trials that find it out.
+// Ours: --strategy auto on several devices is never worse than one device. With the default recipe,
+// a pair reaches as good a model as one device, and any quality no later, except for the cost of
+// the trials.
 #include <fstream>
 
 #include "tests/claims/claims.h"
@@ -48,7 +48,7 @@ Curve curve_of(const std::vector<DeviceModel>& devices, std::uint64_t seed) {
   return curve;
 }
 
-/// What finding out may cost, once: six batches of the first device, about.
+/// The allowed cost of the trials: about six batches of the first device.
 constexpr double kTrials = 6 * (0.2e-3 + 256 * 60e-6);
 
 DeviceModel cores(double speed) {
@@ -73,8 +73,8 @@ TEST(Auto, OnSeveralDevicesIsNeitherLaterNorWorseThanOnOne) {
   }
 }
 
-// A step of no rows takes this card as long as 130 rows take the cores, and yet it is faster
-// with whole batches: small trials must not make it look hopeless.
+// A step of no rows takes this card as long as 130 rows take the cores, but it is faster with whole
+// batches: small trials must not exclude it.
 TEST(Auto, KeepsACardWhoseStepsCostMuchWhateverTheirSize) {
   DeviceModel gpu = card(1, 4e-6);
   gpu.fixed = 8e-3;

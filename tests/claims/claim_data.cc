@@ -17,7 +17,7 @@ ClaimData claim_data(const std::string& train, const std::string& test) {
   if (has_claim_data(train)) return {kShared + train, kShared + test};
   const std::string own = testing::TempDir() + "evener-claims-debian-tags";
   if (!std::filesystem::exists(own + "/train.txt")) {
-    // Another test may be making it too: whoever is done first has made it.
+    // Another test may create it at the same time: the first one to finish wins.
     const std::string making = own_folder("debian-tags");
     const std::string command =
         EVENER_COMMAND " dataset debian-tags -o '" + making + "' >/dev/null";

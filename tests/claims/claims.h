@@ -13,13 +13,13 @@
 
 namespace evener {
 
-/// ../shared/data/NAME where it is, else debian-tags, made once from the package index.
+/// ../shared/data/NAME if it exists, else debian-tags, made once from the package index.
 struct ClaimData {
   std::string train, test;
 };
 ClaimData claim_data(const std::string& train, const std::string& test);
-/// Whether that is the file asked for: what is claimed of times to a target on one set need not
-/// hold on another.
+/// Whether that is the requested file: claims about times to a target on one data set need not hold
+/// on another.
 bool has_claim_data(const std::string& train);
 
 /// A folder that no other process uses.

@@ -11,7 +11,7 @@ constexpr std::size_t kHidden = 128;
 
 struct Cluster {
   int nodes = 8;
-  double share = 0.56;  // of an iteration of gossip every step, that its two messages take
+  double share = 0.56;  // share of an iteration (gossip every step) that its two messages take
   std::uint32_t epochs = 20;
 };
 
@@ -77,8 +77,8 @@ TEST_F(Gossip, ByChangeSavesMostOfTheTrafficAndHalfOfTheTime) {
   EXPECT_GT(rows.quality, every.quality - 1.5);
 }
 
-// The fixed period with equal traffic is the baseline that counts. While models still move, it pays
-// to exchange when they have; bench/claims/gossip_frontier.py has more of it.
+// The relevant baseline is the fixed period with equal traffic. While models still change,
+// exchanging by change is better; bench/claims/gossip_frontier.py has more.
 TEST_F(Gossip, ByChangeIsBetterThanTheFixedPeriodWithEqualTraffic) {
   const Gossiped adaptive = gossiped("adaptive-gossip:eps=0.16:warmup=10:overlap=0");
   const Gossiped fixed = gossiped("gossip:overlap=0:period=8");
@@ -86,7 +86,7 @@ TEST_F(Gossip, ByChangeIsBetterThanTheFixedPeriodWithEqualTraffic) {
   EXPECT_GT(adaptive.quality, fixed.quality + 0.3);
 }
 
-// Ours: fewer numbers, and fewer bits of them.
+// Ours: fewer numbers, with fewer bits.
 TEST_F(Gossip, OfChangedRowsInHalfPrecisionTakesAThirdOfTheBytes) {
   const Gossiped whole = gossiped("adaptive-gossip:eps=0.16:warmup=10:overlap=0");
   const Gossiped part =
@@ -95,17 +95,17 @@ TEST_F(Gossip, OfChangedRowsInHalfPrecisionTakesAThirdOfTheBytes) {
   EXPECT_GT(part.quality, whole.quality - 1.5);
 }
 
-// Ours: nobody waits for a message, and traffic limits itself to what the link carries.
-TEST_F(Gossip, ThatNobodyStopsForTakesHalfTheTime) {
+// Ours: no peer waits for a message, and traffic adapts to the bandwidth of the link.
+TEST_F(Gossip, WithoutWaitingTakesHalfTheTime) {
   const Gossiped waits = gossiped("gossip:overlap=0");
   const Gossiped overlaps = gossiped("gossip");
   EXPECT_LT(overlaps.seconds, 0.55 * waits.seconds);
-  // A peer's model is a step or two old when it comes: after few epochs that shows, later it does
-  // not (bench/claims/gossip.py).
+  // A peer's model is a step or two old when it arrives: this matters in the first epochs, but not
+  // later (bench/claims/gossip.py).
   EXPECT_GT(overlaps.quality, waits.quality - 3);
 }
 
-// A message takes thirty steps: who trains on meanwhile without a limit exchanges too seldom.
+// A message takes thirty steps: a peer that trains on without a limit exchanges too rarely.
 TEST_F(Gossip, OnASlowLinkTrainsOnForAFewStepsOnly) {
   const Cluster slow{4, 0.984, 12};
   const Gossiped waits = gossiped("adaptive-gossip:overlap=0", slow);

@@ -1,4 +1,4 @@
-// [H]: a CPU of 16 threads beside an accelerator that is ten times as fast a sample.
+// [H]: a CPU with 16 threads and an accelerator that is ten times as fast per sample.
 #include <algorithm>
 
 #include "tests/claims/claims.h"
@@ -12,7 +12,7 @@ DeviceModel cpu_of_16_threads() {
   device.in_place = true;
   device.threads = 16;
   device.fixed = 10e-6;
-  device.per_row = 1600e-6;  // ten thousand rows a second by all
+  device.per_row = 1600e-6;  // ten thousand rows per second by all threads
   return device;
 }
 
@@ -50,9 +50,9 @@ double target_loss(const Comparison& cpu) {
   return losses[losses.size() / 2];
 }
 
-// The paper has both forms ahead of either device alone. Here the adaptive form is, once its bounds
-// are narrow and the learning rate grows with the batch; plain hogbatch is ahead of the accelerator
-// and about level with the CPU, whose small steps do nearly all of its learning.
+// In the paper both forms are faster than either device alone. Here the adaptive form is, once its
+// bounds are narrow and the learning rate grows with the batch; plain hogbatch is ahead of the
+// accelerator and about level with the CPU, whose small steps do nearly all of its learning.
 TEST(Hogbatch, ThePairAgainstEitherAlone) {
   if (!has_claim_data("bibtex/train.txt.xz")) GTEST_SKIP() << "the set it is about is not here";
   Claim cpu_alone = claim({"hogwild"}, {cpu_of_16_threads()}, 4);

@@ -1,4 +1,4 @@
-// Devices with memory of their own: what fits, and merges without the host.
+// Devices with their own memory: memory limits, and merges without the host.
 #include <cmath>
 #include <functional>
 #include <numeric>

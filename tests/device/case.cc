@@ -34,7 +34,7 @@ float random_quarter(Random& random) {
   return kQuarter * (static_cast<float>(random.below(5)) - 2);
 }
 
-/// Hidden layers whose sums are not rounded.
+/// Hidden layers with exact sums.
 void make_exact(const Network& network, Random& random, std::vector<float>& parameters) {
   const Layout layout = layout_of(network);
   for (std::size_t i = 0; i + 1 < layout.layers.size(); ++i) {
@@ -55,7 +55,7 @@ void make_exact(const Network& network, Random& random, std::vector<float>& para
   }
 }
 
-/// Numbers that an optimizer may have come to; padding stays zero.
+/// Plausible optimizer state; padding stays zero.
 std::vector<float> random_state(const Network& network, Random& random, float least, float most) {
   const Layout layout = layout_of(network);
   std::vector<float> values(layout.size);
@@ -110,7 +110,7 @@ Case drawn_case(Loss loss, Optimizer optimizer, Input input) {
   c.network.labels = *rc::gen::inRange(2U, most_labels + 1).as("labels");
   c.training.optimizer = optimizer;
   c.training.epsilon = 1e-3F;                // keeps adam's first steps from magnifying rounding
-  if (optimizer != Optimizer::accumulate) {  // these belong to the update that is made later
+  if (optimizer != Optimizer::accumulate) {  // these apply to the later update
     c.training.l2 = *rc::gen::element(0.0F, 0.01F).as("l2");
     c.training.clip = *rc::gen::element(0.0F, 0.0F, 0.05F).as("clip");
   }

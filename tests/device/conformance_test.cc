@@ -1,4 +1,4 @@
-// Every device does what the reference does.
+// Every device computes the same results as the reference.
 #include <cmath>
 #include <numeric>
 #include <sstream>
@@ -32,8 +32,8 @@ class Conformance : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Devices, Conformance, testing::ValuesIn(devices_here()),
                          [](const auto& device) { return test_name(device.param); });
 
-// Fresh cases in every run; what fails is shrunk and printed. RC_PARAMS="max_success=2000" in the
-// environment looks for longer, RC_PARAMS="seed=N" again at what failed.
+// New random cases in every run; failures are shrunk and printed. RC_PARAMS="max_success=2000" in
+// the environment runs more cases, RC_PARAMS="seed=N" repeats a failure.
 rc::detail::TestParams few_cases(const std::string& device) {
   auto params = rc::detail::configuration().testParams;
   const int usual = rc::detail::TestParams().maxSuccess;
@@ -49,14 +49,14 @@ TEST_P(Conformance, EveryOperationEqualsTheReference) {
     const auto result = rc::detail::checkTestable([&] { operation.check(GetParam()); }, metadata,
                                                   few_cases(GetParam()));
     if (result.is<rc::detail::SuccessResult>()) continue;
-    std::ostringstream told;
-    rc::detail::printResultMessage(result, told);
-    ADD_FAILURE() << metadata.id << "\n" << told.str();
+    std::ostringstream message;
+    rc::detail::printResultMessage(result, message);
+    ADD_FAILURE() << metadata.id << "\n" << message.str();
   }
 }
 
-// The tests below draw their cases from fixed seeds: over many steps rounding can carry a unit over
-// relu's edge in one of them and not the other.
+// The tests below draw their cases from fixed seeds: over many steps, rounding can move a unit
+// across relu's edge on one device and not on the other.
 template <class T>
 T one_of(Random& random, std::initializer_list<T> values) {
   return values.begin()[random.below(values.size())];
@@ -132,7 +132,7 @@ void check_predictions(const Case& c, const std::string& device) {
   ASSERT_TRUE(got.rows() == want.rows());
   ASSERT_TRUE(got.labels.size() == want.labels.size());
   for (std::size_t i = 0; i < want.scores.size(); ++i) {
-    // Labels whose scores are equal but for rounding may change places.
+    // Labels with scores that are equal up to rounding may be in any order.
     ASSERT_TRUE(std::abs(got.scores[i] - want.scores[i]) <= 1e-5 + 1e-4 * std::abs(want.scores[i]));
   }
   for (std::size_t r = 0; r < want.rows(); ++r) {
@@ -141,7 +141,7 @@ void check_predictions(const Case& c, const std::string& device) {
 }
 
 // Enough labels and samples that an accelerator works on several chunks of labels and several
-// slices of each; what it has room for decides how many chunks it keeps between its two walks.
+// slices of each; its memory limits how many chunks it keeps between its two passes.
 Case many_labels(Loss loss) {
   Random random(5);
   Case c;
@@ -178,7 +178,7 @@ TEST_P(Conformance, ManyLabelsAndLittleRoom) {
   }
 }
 
-// A layer whose gradient is too large for an accelerator's scratch, and is worked out in pieces.
+// A layer whose gradient is too large for an accelerator's scratch, and is computed in pieces.
 TEST_P(Conformance, WideLayer) {
   Random random(6);
   Case c;
@@ -213,8 +213,8 @@ TEST_P(Conformance, SameSeedAndThreadsSameBits) {
   }
 }
 
-// The gradient that a device works out, against differences of the loss that it works out itself:
-// two statements of one derivative. Rule `accumulate` leaves the gradient in vector 1.
+// The gradient that a device computes, against finite differences of the loss that it computes.
+// Rule `accumulate` leaves the gradient in vector 1.
 TEST_P(Conformance, GradientsEqualFiniteDifferences) {
   for (const Loss loss : {Loss::softmax, Loss::sigmoid, Loss::squared}) {
     Case c = random_case(5);
@@ -259,7 +259,7 @@ TEST_P(Conformance, GradientsEqualFiniteDifferences) {
 TEST_P(Conformance, FiftyStepsEndWhereTheCpusDo) {
   for (const std::uint64_t seed : {3, 21, 40}) {
     Case c = random_case(seed);
-    c.network.activation = Activation::sigmoid;  // no edge that rounding could carry a unit over
+    c.network.activation = Activation::sigmoid;  // no edge, unlike relu
     const auto start = start_of(c);
     std::vector<std::vector<float>> ends;
     for (const std::string& device : {std::string("cpu/reference"), GetParam()}) {
@@ -281,7 +281,7 @@ TEST_P(Conformance, FiftyStepsEndWhereTheCpusDo) {
   }
 }
 
-// The next batch is made ready while this one is computed, and used only if it is the next.
+// The next batch is prepared during a step, and used only if it really is the next one.
 TEST_P(Conformance, AHintAboutTheNextStepChangesNothing) {
   Case c = random_case(30);
   c.training.input_dropout = 0.3F;

@@ -1,4 +1,4 @@
-// Vectors and blocks of them on their way: copies are exact.
+// Copies of vectors and blocks are exact.
 #include <algorithm>
 #include <utility>
 
@@ -116,7 +116,7 @@ void check_clear_blocks(const std::string& device) {
   RC_ASSERT(first_other(copied.stored(), copied.mixed(zeros, copied.values)) == "");
 }
 
-/// Two replicas of one device; nothing may happen where it leaves merges to the host.
+/// Two replicas of one device; if it leaves merges to the host, nothing may change.
 void check_merge_blocks(const std::string& device) {
   Copied owner(device);
   owner.vector = 0;
@@ -156,7 +156,7 @@ Timed prepare_merge(const Workload& workload, Device& device) {
   return [merge] { merge(); };
 }
 
-/// What is timed of an operation on one replica's parameters.
+/// The timed part of an operation on one replica's parameters.
 template <class F>
 auto prepare(F copy) {
   return [copy](const Workload& workload, Device& device) -> Timed {

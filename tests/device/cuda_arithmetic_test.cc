@@ -1,4 +1,4 @@
-// What the CUDA kernels compute for one element, held to the formulas on the host.
+// The arithmetic of the CUDA kernels for one element, checked against the formulas on the host.
 #include <algorithm>
 #include <cmath>
 
@@ -85,7 +85,7 @@ TEST(CudaArithmetic, OptimizersFollowTheirFormulas) {
   check_updates<Optimizer::accumulate>();
 }
 
-// Kernels hand over some other memory in place of state that is not kept.
+// For state that is not kept, kernels pass other memory.
 TEST(CudaArithmetic, StateThatIsNotKeptIsNotTouched) {
   const UpdateRule rule = update_rule({.optimizer = Optimizer::sgd}, {1, 0.5F});
   float weight = 1;
@@ -156,7 +156,7 @@ TEST(CudaArithmetic, ElementwiseLosses) {
   }
 }
 
-// Maximum and sum of parts, joined as the kernels do, are those of the whole.
+// Maximum and sum of parts, combined as in the kernels, are those of the whole.
 TEST(CudaArithmetic, SoftmaxSumsOfPartsJoin) {
   Random random(5);
   const auto sum_over = [](const std::vector<float>& logits, float top) {

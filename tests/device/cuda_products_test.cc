@@ -9,7 +9,7 @@
 namespace evener::cuda {
 namespace {
 
-// What cuBLAS's manual says sgemm does, element by element.
+// sgemm as defined in cuBLAS's manual, element by element.
 void sgemm(const Gemm& g) {
   const auto element = [](const float* matrix, int stride, Form form, int row, int col) {
     return form == Form::plain ? matrix[row + col * stride] : matrix[col + row * stride];
@@ -64,12 +64,12 @@ TEST_F(CudaProducts, Forward) {
 }
 
 TEST_F(CudaProducts, Error) {
-  for (const bool anew : {true, false}) {
+  for (const bool overwrite : {true, false}) {
     std::vector<float> error(kSamples * kInputStride, 1.0F);
-    sgemm(error_product(gradient(), weight(), error.data(), kInputStride, anew));
+    sgemm(error_product(gradient(), weight(), error.data(), kInputStride, overwrite));
     for (std::size_t s = 0; s < kSamples; ++s) {
       for (std::size_t k = 0; k < kInputs; ++k) {
-        float want = anew ? 0.0F : 1.0F;
+        float want = overwrite ? 0.0F : 1.0F;
         for (std::size_t u = 0; u < kUnits; ++u) {
           want += gradient_[s * kUnitStride + u] * weight_[u * kInputStride + k];
         }

@@ -11,7 +11,7 @@ namespace evener {
 
 namespace {
 
-/// Usable devices of kinds with memory of their own.
+/// Usable devices of kinds with their own memory.
 template <class F>
 void for_accelerators(F f) {
   for (const DeviceKind& kind : device_kinds()) {

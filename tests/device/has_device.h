@@ -1,4 +1,4 @@
-// Whether this machine has a device of a kind: what tests ask before they use one.
+// Whether this machine has a device of a kind, for tests that need one.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Every operation of a device, in one table: how it is checked against the reference and what is
-// timed of it. conformance_test.cc does the one, bench/devices.cc the other.
+// Every operation of a device, in one table: its check against the reference (conformance_test.cc)
+// and its benchmark (bench/devices.cc).
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace evener {
 
-/// What operations are timed on: real rows, and a network as wide as they are.
+/// The workload of benchmarks: real rows, and a network of matching width.
 struct Workload {
   const Dataset* data = nullptr;
   std::vector<std::uint32_t> rows;  // in the order they are trained on
@@ -20,27 +20,27 @@ struct Workload {
   std::size_t batch = 256;
 };
 
-/// Does an operation once. Empty where the device leaves it to the host.
+/// Runs an operation once. Empty if the device leaves it to the host.
 using Timed = std::function<void()>;
 
 struct Operation {
   std::string name;
-  /// Draws a case and holds the device (of devices_here()) to the reference; in the body of a
-  /// RapidCheck property.
+  /// Draws a case and checks the device (of devices_here()) against the reference; called in the
+  /// body of a RapidCheck property.
   std::function<void(const std::string& device)> check;
-  /// Makes everything ready. Device and workload outlive what is returned.
+  /// Prepares the operation. Device and workload must outlive the result.
   std::function<Timed(const Workload& workload, Device& device)> prepare;
 };
 
 std::vector<Operation> operations();
 
-/// A replica that operations are timed on.
+/// A replica for benchmarks.
 struct Rig {
   Rig(const Workload& workload, Device& device, Loss loss = Loss::softmax,
       Optimizer optimizer = Optimizer::adam, Input input = Input::sparse);
 
   Batch batch(std::size_t index) const;
-  /// What one batch changes.
+  /// The blocks that one batch changes.
   Blocks blocks() const { return blocks_of(network, layout, touched); }
 
   const Workload& workload;

@@ -13,7 +13,7 @@ namespace evener {
 
 struct RandomRows {
   std::uint32_t most = 8;  // features of a row
-  float grain = 0;         // what values are multiples of; 0: of nothing
+  float grain = 0;         // values are multiples of this; 0: any values
 };
 
 /// Rows with up to `most` features of values in [-1, 1] and up to four labels, some with none.

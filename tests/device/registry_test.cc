@@ -1,4 +1,4 @@
-// The rows of the registry: names, listings, and reasons where there is nothing to list.
+// The rows of the registry: names, listings, and reasons for empty lists.
 #include "evener/device/registry.h"
 
 #include <set>

@@ -1,4 +1,4 @@
-// Steps and predictions: what a device computes.
+// Steps and predictions.
 #include <cmath>
 
 #include "tests/device/case.h"
@@ -12,7 +12,7 @@ namespace evener {
 
 namespace {
 
-// Single steps and predictions: float against double, with nothing in between that magnifies.
+// Single steps and predictions: float against double, without amplification of rounding errors.
 constexpr double kTolerance = 5e-5;
 
 bool near(double actual, double expected) {
@@ -48,7 +48,7 @@ void check_step(const std::string& device, Loss loss, Optimizer optimizer, Input
   }
 }
 
-/// Labels whose scores are equal but for rounding may change places.
+/// Labels with scores that are equal up to rounding may be in any order.
 void check_best(const Predictions& got, const Predictions& all) {
   for (std::size_t row = 0; row < got.rows(); ++row) {
     for (std::uint32_t place = 0; place < got.k; ++place) {

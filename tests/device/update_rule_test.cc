@@ -1,4 +1,4 @@
-// What is particular to updates of a model that several threads change at once.
+// Updates of a model that several threads change at the same time.
 #include "evener/device/update_rule.h"
 
 #include <cmath>
@@ -24,7 +24,8 @@ struct State {
   }
 };
 
-// A thread read both sums, another added to both, the first wrote its v back: m kept what v lost.
+// A thread reads both sums, another adds to both, the first writes its v back: v has lost an
+// addition that m has.
 TEST(AdamUpdate, SurvivesTheLossOfAnothersSquares) {
   constexpr float kRate = 0.01F;
   State state;
@@ -49,7 +50,7 @@ RC_GTEST_PROP(AdamUpdate, NeverMeetsTheBoundAlone, (std::vector<std::int8_t> gra
   }
 }
 
-// The gradients that come nearest to the bound: each beta1 / beta2 of the one after it.
+// The gradients closest to the bound: each is beta1 / beta2 times the next one.
 TEST(AdamUpdate, TheBoundIsTight) {
   double m = 0, v = 0;
   for (int i = -300; i <= 0; ++i) {

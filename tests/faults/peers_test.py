@@ -91,7 +91,7 @@ class ComeAndGo(PeerGroup):
         alone.wait_for("asking all of --peers again")
         alone.send(signal.SIGINT)
         self.assertEqual(alone.finish(), -signal.SIGINT)
-        self.assertIn("interrupted before a peer has said what is trained", alone.said())
+        self.assertIn("interrupted before a peer sent the options of the run", alone.said())
         self.assertFalse((self.path / "alone").exists())
 
     def test_one_joins_by_a_short_command_and_ends_with_the_same_model(self):

@@ -1,4 +1,4 @@
-// What the tests of this layer share: a folder that goes away, whole files as strings, models.
+// Shared by the tests of this layer: a temporary folder, whole files as strings, models.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ inline void put_contents(const std::string& path, const std::string& contents) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << contents;
 }
 
-/// Changes one byte in place: far cheaper than writing the file again.
+/// Changes one byte in place, which is faster than writing the file again.
 inline void xor_byte(const std::string& path, std::size_t at, int mask) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekg(static_cast<std::streamoff>(at));
@@ -78,7 +78,7 @@ inline std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-/// Any bits at all, NaNs and denormals among them, with the padding left zero.
+/// Random bits, including NaNs and denormals; the padding stays zero.
 inline FloatBuffer random_vector(const Network& network, std::uint64_t seed) {
   const Layout layout = layout_of(network);
   FloatBuffer vector(layout.size);

@@ -1,5 +1,5 @@
-// Writes a model, a checkpoint and TensorBoard events for the Python tests to read back with the
-// packages that users read them with. Usage: write_samples DIRECTORY
+// Writes a model, a checkpoint and TensorBoard events for the Python tests, which read them with
+// the packages that users have. Usage: write_samples DIRECTORY
 #include <cmath>
 #include <cstdio>
 #include <exception>

@@ -1,4 +1,4 @@
-// The commands, one a file: each function adds its own to the command line.
+// The commands, one per file: each function adds its command to the command line.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace evener {
 
-/// What commands share, and the exit code they leave.
+/// State that the commands share, and the exit code.
 struct Shell {
   Environment environment;
   int exit_code = 0;

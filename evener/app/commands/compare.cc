@@ -61,7 +61,7 @@ CompareOptions compare_options(const TrainOptions& train) {
   const char* usual =
       train.mode == Mode::compare_nodes ? "bsp,asp,ssp,dssp,dasp" : "sync,elastic,sma,adaptive-sgd";
   options.strategies = split(args.strategies.empty() ? usual : args.strategies);
-  if (options.strategies.empty()) throw UsageError("--strategies: names none");
+  if (options.strategies.empty()) throw UsageError("--strategies: no strategy is named");
   options.seeds = args.seeds;
   options.evaluations_per_epoch = args.evaluations_per_epoch;
   if (!args.target.empty()) {
@@ -89,14 +89,14 @@ CompareOptions compare_options(const TrainOptions& train) {
   return options;
 }
 
-/// Before anything is trained: a comparison that cannot be written is lost.
+/// Called before training, because a comparison that cannot be written is lost.
 void check_writable(const std::string& folder) {
-  std::filesystem::path place = std::filesystem::absolute(folder);
-  while (!std::filesystem::exists(place)) place = place.parent_path();
-  if (!std::filesystem::is_directory(place)) {
-    throw Error(fmt::format("{}: cannot create: {} is not a folder", folder, place.string()));
+  std::filesystem::path ancestor = std::filesystem::absolute(folder);
+  while (!std::filesystem::exists(ancestor)) ancestor = ancestor.parent_path();
+  if (!std::filesystem::is_directory(ancestor)) {
+    throw Error(fmt::format("{}: cannot create: {} is not a folder", folder, ancestor.string()));
   }
-  if (access(place.c_str(), W_OK) != 0) {
+  if (access(ancestor.c_str(), W_OK) != 0) {
     throw Error(fmt::format("{}: cannot create: {}", folder, std::strerror(errno)));
   }
 }
@@ -111,12 +111,12 @@ void write_results(const Comparison& comparison, const std::string& folder) {
   write("report.html", comparison_html(comparison));
 }
 
-/// Every run gets a coordinator and so many worker processes on this machine.
+/// Gives every run its own coordinator and worker processes on this machine.
 void compare_on_nodes(TrainOptions& train, CompareOptions& options) {
   const int nodes = train.cluster.nodes;
   const LocalCluster cluster{nodes, 0, node_speeds(train.emulate, nodes)};
   train.emulate.clear();
-  train.devices = "cpu";  // evaluates
+  train.devices = "cpu";  // for evaluation
   for (std::size_t i = 0; i < static_cast<std::size_t>(nodes); ++i) {
     const double speed = cluster.speeds.empty() ? 1 : cluster.speeds[i];
     options.nodes.push_back(
@@ -147,19 +147,19 @@ void run(const GivenOptions& given, Shell& shell) {
   context.interrupted = caught_signal;
   catch_signals("evener: stopping; once more ends at once\n");
   const auto progress = [&](const std::string& line) {
-    if (!train.quiet) tell(line);
+    if (!train.quiet) print_message(line);
   };
   std::optional<Comparison> comparison;
   try {
     comparison = compare(train, options, context, progress);
   } catch (const Error&) {
     if (caught_signal() == 0) throw;
-    tell("evener: interrupted; no run was finished, nothing is written");
+    print_message("evener: interrupted before a run was finished; nothing is written");
     shell.exit_code = 128 + caught_signal();
     return;
   }
   if (comparison->interrupted) {
-    tell("evener: interrupted; this is of the runs that were finished");
+    print_message("evener: interrupted; the results cover the finished runs only");
     shell.exit_code = 128 + caught_signal();
   }
   write_results(*comparison, folder);
@@ -172,7 +172,7 @@ void run(const GivenOptions& given, Shell& shell) {
 }  // namespace
 
 void add_compare(CLI::App& app, Shell& shell) {
-  auto* command = app.add_subcommand("compare", "strategies against each other on your data");
+  auto* command = app.add_subcommand("compare", "compare strategies on your data");
   command->footer(kExamples);
   auto given = std::make_shared<GivenOptions>();
   add_table_options(*command, Command::compare, *given);

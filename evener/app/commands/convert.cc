@@ -26,7 +26,7 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// From the option, else from the name: .txt is text, anything else the cache format.
+/// The format from --to, else from the file name: .txt is text, all others are the cache format.
 bool writes_text(const ConvertOptions& options) {
   if (options.to == "text" || options.to == "cache") return options.to == "text";
   if (options.to != "auto") throw UsageError("--to: valid are auto, text, cache");

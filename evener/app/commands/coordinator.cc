@@ -23,7 +23,7 @@ constexpr const char* kExamples =
     "  evener certs certs --hosts node1,10.0.0.1\n"
     "  evener coordinator data/ --strategy dasp --workers 2:8 --listen 0.0.0.0:7070 \\\n"
     "      --tls certs\n\n"
-    "Workers may come and go; each has the data under the same path, or names its copy.\n"
+    "Workers may join and leave; each has the data under the same path, or names its copy.\n"
     "--devices is where the coordinator evaluates.";
 
 std::string workers_text(const CoordinatorOptions& options) {
@@ -55,7 +55,7 @@ void run(const GivenOptions& given, Shell& shell) {
   options.patience = cluster.wait_seconds;
   options.heartbeats = heartbeat_limits(cluster);
   options.interrupted = caught_signal;
-  if (!train.quiet) options.say = tell;
+  if (!train.quiet) options.say = print_message;
   const auto backend = make_cluster_backend(make_coordinator(options));
   std::string again = fmt::format("evener coordinator --workers {}", workers_text(options));
   if (options.servers > 0) again += fmt::format(" --servers {}", options.servers);
@@ -69,7 +69,7 @@ void run(const GivenOptions& given, Shell& shell) {
 }  // namespace
 
 void add_coordinator(CLI::App& app, Shell& shell) {
-  auto* command = app.add_subcommand("coordinator", "train on workers of other machines");
+  auto* command = app.add_subcommand("coordinator", "train on workers on other machines");
   command->footer(kExamples);
   auto given = std::make_shared<GivenOptions>();
   add_table_options(*command, Command::coordinator, *given);

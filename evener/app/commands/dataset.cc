@@ -84,7 +84,7 @@ void add_dataset(CLI::App& app, Shell&) {
       "  debian-tags      30,000 packages, 600 tags, from the package index of this machine\n"
       "  debian-depends   57,000 packages: what each is installed with, 41,000 labels\n"
       "  fashion-mnist    70,000 pictures of clothing (Debian package dataset-fashion-mnist)\n"
-      "  synthetic        any size, with a structure that can be learnt\n\n"
+      "  synthetic        any size, with a structure that can be learned\n\n"
       "Examples:\n"
       "  evener dataset debian-tags -o data/tags\n"
       "  evener dataset synthetic --rows 100000 --labels 20000 -o data/large");
@@ -96,32 +96,35 @@ void add_dataset(CLI::App& app, Shell&) {
         ->type_name("N")
         ->group(group);
   };
-  command->add_option("NAME", o.name, "which; see below")->required();
+  command->add_option("NAME", o.name, "data set to make; see below")->required();
   command->add_option("-o,--output", o.directory, "folder to write (data/NAME)")->type_name("PATH");
-  command->add_flag("--force", o.force, "replace a data set that is there");
-  number("--test-share", o.test_share, "test rows, as a share", "Options");
-  number("--seed", o.seed, "of the split, or of the synthetic data", "Options");
-  const char* debian = "Of debian-*";
-  command->add_option("--index", o.debian.index, "a Packages file (what apt knows)")
+  command->add_flag("--force", o.force, "replace an existing data set");
+  number("--test-share", o.test_share, "share of the rows for testing", "Options");
+  number("--seed", o.seed, "seed of the split, or of the synthetic data", "Options");
+  const char* debian = "Options for debian-*";
+  command->add_option("--index", o.debian.index, "Packages file to read (default: those of apt)")
       ->type_name("PATH")
       ->group(debian);
   number("--min-feature-packages", o.debian.min_feature_packages,
-         "keep features of at least so many packages; 0: the set's own", debian);
+         "keep features that occur in at least N packages; 0: the data set's default", debian);
   number("--min-label-packages", o.debian.min_label_packages,
-         "keep labels of at least so many packages; 0: the set's own", debian);
-  const char* synthetic = "Of synthetic";
+         "keep labels that occur in at least N packages; 0: the data set's default", debian);
+  const char* synthetic = "Options for synthetic";
   SyntheticOptions& s = o.synthetic;
-  command->add_option("--shape", o.shape, "sizes of a published set: " + shape_names())
+  command
+      ->add_option("--shape", o.shape, "take the sizes of a published data set: " + shape_names())
       ->type_name("NAME")
       ->group(synthetic);
   number("--rows", s.rows, "training rows", synthetic);
   number("--features", s.features, "features", synthetic);
   number("--labels", s.labels, "labels", synthetic);
-  number("--features-per-row", s.features_per_row, "mean", synthetic);
-  number("--labels-per-row", s.labels_per_row, "mean", synthetic);
-  number("--feature-exponent", s.feature_exponent, "of the Zipf law of features", synthetic);
-  number("--label-exponent", s.label_exponent, "of the Zipf law of labels", synthetic);
-  number("--noise", s.noise, "share of features that say nothing", synthetic);
+  number("--features-per-row", s.features_per_row, "mean number of features in a row", synthetic);
+  number("--labels-per-row", s.labels_per_row, "mean number of labels in a row", synthetic);
+  number("--feature-exponent", s.feature_exponent, "exponent of the Zipf distribution of features",
+         synthetic);
+  number("--label-exponent", s.label_exponent, "exponent of the Zipf distribution of labels",
+         synthetic);
+  number("--noise", s.noise, "share of features that are noise", synthetic);
   command->callback([options] { run(*options); });
 }
 

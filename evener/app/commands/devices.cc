@@ -71,7 +71,7 @@ std::string footer() {
 }  // namespace
 
 void add_devices(CLI::App& app, Shell&) {
-  auto* command = app.add_subcommand("devices", "what can train here, and how fast it is");
+  auto* command = app.add_subcommand("devices", "list the devices of this machine and their speed");
   command->footer(footer());
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print JSON");

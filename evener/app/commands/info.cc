@@ -51,7 +51,7 @@ void show_data(const InfoOptions& options, const Environment& environment) {
   print_text(describe(statistics, false, display_of(1, environment.display).width));
 }
 
-/// The training and the test data of a folder, or the one that it has.
+/// The training and test data of a folder, or the only one of them.
 void show_folder(const InfoOptions& options, const Environment& environment) {
   ordered_json json;
   std::string text;
@@ -92,7 +92,7 @@ ordered_json model_json(const std::string& path) {
           {"label_names", !model.label_names.empty()}};
 }
 
-/// Four digits that count, all of those before the point.
+/// At least four significant digits, and every digit before the decimal point.
 std::string number_text(double value) {
   return std::abs(value) >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
@@ -113,7 +113,7 @@ std::string text_of(const ordered_json& json) {
   return text;
 }
 
-/// Who trained: devices, what slows them down, strategy, and whose seconds they are.
+/// How the run was trained: devices, emulation, strategy, and real or virtual time.
 std::string trainers_text(const RunInfo& info) {
   std::string text = line_text(info.devices.size() == 1 ? "device" : "devices",
                                fmt::format("{}", fmt::join(info.devices, " + ")));

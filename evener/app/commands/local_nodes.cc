@@ -43,7 +43,7 @@ pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> variabl
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&attributes, 0);
   pid_t process = 0;
-  // By its name, so that it has one in lists of processes.
+  // The real path, not /proc/self/exe, so that process lists show the program's name.
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   const int problem = posix_spawn(&process, self.c_str(), nullptr, &attributes,
                                   pointers_to(arguments).data(), pointers_to(variables).data());
@@ -68,14 +68,14 @@ LocalNodes::LocalNodes(const std::vector<std::vector<std::string>>& arguments,
 }
 
 LocalNodes::~LocalNodes() {
-  constexpr int kLooks = 50;
-  for (int look = 0; look <= kLooks; ++look) {
+  constexpr int kPolls = 50;
+  for (int poll = 0; poll <= kPolls; ++poll) {
     std::erase_if(processes_, [](pid_t process) {
       const pid_t ended = waitpid(process, nullptr, WNOHANG);
       return ended == process || (ended < 0 && errno == ECHILD);
     });
     if (processes_.empty()) return;
-    if (look == kLooks) break;
+    if (poll == kPolls) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   for (const pid_t process : processes_) {
@@ -88,13 +88,13 @@ void end_with_parent() {
   const char* parent = std::getenv(kParentVariable);
   if (parent == nullptr) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // It may have gone before that.
-  if (std::to_string(getppid()) != parent) throw Error("whoever started this process has gone");
+  // The parent may have exited before the call.
+  if (std::to_string(getppid()) != parent) throw Error("the parent process has exited");
 }
 
 namespace {
 
-/// For one run: enough that nobody guesses it.
+/// Secret for one run: 128 random bits.
 std::string random_token() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
@@ -122,8 +122,8 @@ std::vector<std::vector<std::string>> commands(const LocalCluster& cluster,
   return commands;
 }
 
-/// The coordinator goes first, which tells the others that it is over.
-struct Held {
+/// Destroys the coordinator first, so that the processes end by themselves.
+struct RunningCluster {
   std::optional<LocalNodes> processes;
   std::unique_ptr<ClusterCoordinator> nodes;
 };
@@ -136,10 +136,10 @@ std::shared_ptr<ClusterCoordinator> start_local_cluster(const LocalCluster& clus
   options.servers = cluster.servers;
   options.token = random_token();
   options.interrupted = caught_signal;
-  auto held = std::make_shared<Held>();
-  held->nodes = make_coordinator(options);
-  held->processes.emplace(commands(cluster, held->nodes->address()), options.token);
-  return {held, held->nodes.get()};
+  auto running = std::make_shared<RunningCluster>();
+  running->nodes = make_coordinator(options);
+  running->processes.emplace(commands(cluster, running->nodes->address()), options.token);
+  return {running, running->nodes.get()};
 }
 
 std::vector<double> node_speeds(const std::string& emulate, int nodes) {

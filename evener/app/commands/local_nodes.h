@@ -13,10 +13,10 @@ namespace evener {
 
 class LocalNodes {
  public:
-  /// `evener` with these arguments each, and EVENER_TOKEN set. Error where one cannot be started. A
-  /// Ctrl-C does not reach them: the coordinator tells them when it is over.
+  /// Starts one `evener` for each argument list, with EVENER_TOKEN set. Throws Error if one cannot
+  /// be started. The processes do not receive Ctrl-C: the coordinator ends them.
   LocalNodes(const std::vector<std::vector<std::string>>& arguments, const std::string& token);
-  /// Waits a moment for them to go by themselves, then ends them.
+  /// Waits 5 s for the processes to exit, then kills them.
   ~LocalNodes();
   LocalNodes(const LocalNodes&) = delete;
   LocalNodes& operator=(const LocalNodes&) = delete;
@@ -27,16 +27,16 @@ class LocalNodes {
 
 struct LocalCluster {
   int nodes = 1, servers = 0;
-  std::vector<double> speeds;  // emulated, of each node; empty: none
+  std::vector<double> speeds;  // emulated speed of each node; empty: none
 };
-/// A coordinator with its workers, which share this machine's cores, and servers. They end when
-/// nobody holds it any more.
+/// Starts a coordinator, and its workers and servers, which share this machine's cores. They end
+/// with the last reference to the coordinator.
 std::shared_ptr<ClusterCoordinator> start_local_cluster(const LocalCluster& cluster);
 
 /// "node1=x0.25, 2=x0.5": the speeds of nodes, by number or name.
 std::vector<double> node_speeds(const std::string& emulate, int nodes);
 
-/// In a process that LocalNodes started: it ends when whoever started it does, however that ends.
+/// In a process that LocalNodes started: ends this process when its parent exits for any reason.
 void end_with_parent();
 
 }  // namespace evener

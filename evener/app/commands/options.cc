@@ -59,7 +59,7 @@ void add_options(CLI::App& app, Shell&) {
       "Examples:\n"
       "  evener options > recipe.toml   # a file for --config\n"
       "  evener options --json");
-  command->group("");  // for those who make documentation, not for the list of commands
+  command->group("");  // hidden from the list of commands: it is used to generate documentation
   struct Form {
     bool markdown = false, json = false;
   };

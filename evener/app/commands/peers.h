@@ -1,5 +1,4 @@
-// One of several gossiping peers without a coordinator, as `evener train` and `evener worker` start
-// it.
+// A gossiping peer without a coordinator, as started by `evener train` and `evener worker`.
 #pragma once
 
 #include <optional>
@@ -11,17 +10,17 @@
 
 namespace evener {
 
-/// UsageError where the addresses, the rank or the address to listen at are wrong.
+/// Throws UsageError if the addresses, the rank or the listen address are wrong.
 GossipPeerOptions peers_of(const ClusterOptions& cluster, const Environment& environment);
 
 /// How several devices of one peer train together.
 struct DeviceStrategy {
   std::string name;    // empty: as --strategy auto
-  std::string option;  // by which the user names it
+  std::string option;  // the option that selects it
 };
 
-/// Trains to the end, or to a signal, and prints the result. `fingerprint`: what the data must be;
-/// nothing: any data.
+/// Trains until the end or a signal, and prints the result. `fingerprint`: that of the data of the
+/// run; nullopt: any data.
 void train_as_peer(const TrainOptions& options, GossipPeerOptions peers,
                    const DeviceStrategy& strategy,
                    const std::optional<DataFingerprint>& fingerprint, Shell& shell);

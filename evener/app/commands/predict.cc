@@ -18,7 +18,7 @@ namespace evener {
 
 namespace {
 
-// Printed as they are computed, so that `| head` is answered at once.
+// Rows are printed as they are computed, so that `| head` gets output at once.
 constexpr std::size_t kBatchRows = 512;
 
 struct PredictOptions : ModelOptions {

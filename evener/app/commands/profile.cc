@@ -29,7 +29,7 @@ std::string profile_text(const Profile& profile, const std::string& data) {
                      data, 100 * profile.worst_error, cluster_device_text(profile.model));
 }
 
-/// The device as a cluster file has it, and how far the model is off.
+/// The device as in a cluster file, and the error of the fitted model.
 nlohmann::ordered_json profile_json(const Profile& profile, const TrainOptions& options) {
   nlohmann::ordered_json json{{"device", cluster_device_json(profile.model)},
                               {"data", options.data},

@@ -47,7 +47,7 @@ void run(const GivenOptions& given, Shell& shell) {
   options.patience = cluster.wait_seconds;
   options.threads = cluster.threads == 0 ? available_cores() : cluster.threads;
   options.interrupted = caught_signal;
-  if (!asked.quiet) options.say = [](const std::string& text) { tell("server: " + text); };
+  if (!asked.quiet) options.say = [](const std::string& text) { print_message("server: " + text); };
   catch_signals("evener: leaving the run; once more ends at once\n");
   shell.exit_code = run_shard_server(options);
 }

@@ -35,7 +35,7 @@ void run(const Args& args, Shell& shell) {
 }  // namespace
 
 void add_simulate(CLI::App& app, Shell& shell) {
-  auto* command = app.add_subcommand("simulate", "train in virtual time, on devices of a file");
+  auto* command = app.add_subcommand("simulate", "train in virtual time on simulated devices");
   command->footer(kExamples);
   auto args = std::make_shared<Args>();
   command->add_option("CLUSTER", args->cluster, "TOML file of devices")

@@ -42,7 +42,7 @@ std::string node_row(const nlohmann::json& node) {
                      node.value("rejected", 0));
 }
 
-/// The same in words, for a terminal that the table does not fit on.
+/// The same as text, for a terminal that is too narrow for the table.
 std::string node_words(const nlohmann::json& node) {
   return fmt::format(
       "{}  {}, {} pushes, {} rows, busy {:.0f} %, staleness {:.1f}, {:.1f} MB, {} refused\n",
@@ -54,19 +54,20 @@ std::string node_words(const nlohmann::json& node) {
 std::string status_text(const nlohmann::json& status, bool narrow) {
   if (!status.contains("strategy")) {
     const auto there = status.value("workers_there", std::size_t{0});
-    return fmt::format("training has not begun; {}\n",
-                       there == 0 ? "no worker is there" : counted(there, "worker") + " there");
+    return fmt::format(
+        "training has not begun; {}\n",
+        there == 0 ? "no worker is connected" : counted(there, "worker") + " connected");
   }
   std::string text = fmt::format(
       "{}, epoch {} of {} ({:.0f} %), loss {:.4f}, {:.0f} rows/s\n", status.value("strategy", ""),
       status.value("epoch", 0), status.value("epochs", 0), 100 * status.value("epoch_share", 0.0),
       status.value("loss", 0.0), status.value("samples_per_second", 0.0));
   if (status.contains("servers")) {
-    text += fmt::format("{} of {} there\n", status.value("servers_there", 0),
+    text += fmt::format("{} of {} connected\n", status.value("servers_there", 0),
                         counted(status.value("servers", std::size_t{0}), "server"));
   }
-  const bool nobody = status.value("workers_there", 1) == 0;
-  if (nobody) text += "no worker is there now; what follows is how it was\n";
+  const bool none_connected = status.value("workers_there", 1) == 0;
+  if (none_connected) text += "no worker is connected now; this is the last known state\n";
   if (!narrow) {
     text += fmt::format("{:<10}{:<10}{:>9}{:>10}{:>9}{:>11}{:>10}{:>10}\n", "node", "state",
                         "pushes", "rows", "busy", "staleness", "MB", "refused");
@@ -80,7 +81,7 @@ std::string status_text(const nlohmann::json& status, bool narrow) {
 }  // namespace
 
 void add_status(CLI::App& app, Shell& shell) {
-  auto* command = app.add_subcommand("status", "how a cluster's run stands");
+  auto* command = app.add_subcommand("status", "show the state of a cluster's run");
   command->footer(kExamples);
   auto args = std::make_shared<Args>();
   command->add_option("COORDINATOR", args->coordinator, "where it listens [127.0.0.1:7070]")

@@ -57,7 +57,8 @@ void run(const Args& args) {
 }  // namespace
 
 void add_strategies(CLI::App& app, Shell&) {
-  auto* command = app.add_subcommand("strategies", "how several devices can train one model");
+  auto* command =
+      app.add_subcommand("strategies", "list the strategies that train on several devices");
   command->footer(kExamples);
   auto args = std::make_shared<Args>();
   command->add_option("NAME", args->name, "show this one with its options");

@@ -27,10 +27,10 @@ constexpr const char* kExamples =
     "  evener train train.txt --nodes 4 --strategy dasp\n"
     "  evener train train.txt --peers node1:7070,node2:7070 --rank 0 --tls certs\n"
     "  mpirun -n 4 evener train train.txt --transport mpi -o runs/ranks\n\n"
-    "Ctrl-C (or SIGTERM) writes a checkpoint and ends the run; --resume goes on. A\n"
-    "second one ends the run at once; what is left is the checkpoint before.";
+    "Ctrl-C (or SIGTERM) writes a checkpoint and ends the run; --resume continues it.\n"
+    "A second one ends the run at once; only earlier checkpoints remain.";
 
-/// A coordinator with its workers and servers, all on this machine.
+/// Trains with a coordinator, workers and servers, all on this machine.
 void train_on_nodes(TrainOptions options, Shell& shell) {
   const int count = options.cluster.nodes, servers = options.cluster.servers;
   const LocalCluster cluster{count, servers, node_speeds(options.emulate, count)};
@@ -41,7 +41,7 @@ void train_on_nodes(TrainOptions options, Shell& shell) {
   train_and_print(options, *backend, again, shell);
 }
 
-/// Ranks of MPI are given the same options: one of them says what is wrong.
+/// All MPI ranks get the same options, and only one rank reports wrong ones.
 bool another_rank_speaks(const GivenOptions& given, const Environment& environment) {
   const auto transport = given.texts.find("transport");
   return transport != given.texts.end() && transport->second.starts_with("mpi") &&

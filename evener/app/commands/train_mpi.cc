@@ -36,8 +36,8 @@ class Rank {
     if (options_.devices == "auto") options_.devices = own_share_of_cores();
     constexpr std::string_view kMark = "{rank}";
     const std::size_t at = options_.output.find(kMark);
-    names_itself_ = at != std::string::npos;
-    if (names_itself_) {
+    has_own_directory_ = at != std::string::npos;
+    if (has_own_directory_) {
       options_.output.replace(at, kMark.size(), std::to_string(world_->rank()));
     }
   }
@@ -46,7 +46,7 @@ class Rank {
     const bool gossips = options_.strategy == "auto" ||
                          parse_strategy(options_.strategy).strategy->sharing == Sharing::peers;
     if (gossips) return train_as_peer();
-    strategy_for_nodes(options_);  // or it is refused
+    strategy_for_nodes(options_);  // throws if the strategy is not for nodes
     if (world_->rank() == 0) return coordinate();
     work();
   }
@@ -54,7 +54,7 @@ class Rank {
  private:
   bool is_first() const { return world_->rank() == 0; }
 
-  /// What nobody else on this machine uses, unless the launcher or OMP_NUM_THREADS have said it.
+  /// This rank's share of the machine's cores, unless the launcher or OMP_NUM_THREADS set it.
   std::string own_share_of_cores() const {
     if (shell_.environment.automatic_device != "cpu") return shell_.environment.automatic_device;
     const auto all = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
@@ -62,7 +62,7 @@ class Rank {
     return fmt::format("cpu:{}", std::min(share, available_cores()));
   }
 
-  /// A lost rank is to the run what a signal is: it ends with a checkpoint.
+  /// A lost rank ends the run as a signal does: with a checkpoint.
   std::function<int()> interrupted() const {
     return [world = world_] {
       const int signal = caught_signal();
@@ -87,11 +87,11 @@ class Rank {
     peers.self = world_->rank();
     for (int i = 0; i < world_->size(); ++i) peers.addresses.push_back(std::to_string(i));
     peers.transport = world_;
-    peers.patience = peers.silence = kForever;  // MPI notices who is lost
+    peers.patience = peers.silence = kForever;  // MPI reports lost ranks
     PeerBackendOptions backend;
     backend.peers = std::move(peers);
     backend.device_strategy = device_strategy_;
-    backend.keeps_run = is_first() || (names_itself_ && options_.resume.empty());
+    backend.keeps_run = is_first() || (has_own_directory_ && options_.resume.empty());
     finish(train(options_, *make_peer_backend(std::move(backend)), context()));
   }
 
@@ -108,7 +108,7 @@ class Rank {
     try {
       result = train(options_, *backend, run);
     } catch (const std::exception& problem) {
-      backend.reset();  // tells the workers that the run has ended
+      backend.reset();  // ends the workers
       if (is_broken()) throw Error(fmt::format("{}; {}", world_->lost(), problem.what()));
       throw;
     }
@@ -123,8 +123,8 @@ class Rank {
     worker.name = fmt::format("rank {}", world_->rank());
     worker.rank = world_->rank() - 1;
     worker.patience = kForever;
-    // Signals of the launcher's and the loss of a rank are seen by all: rank 0 ends the run then,
-    // with what is under way.
+    // All ranks see the launcher's signals and the loss of a rank. Rank 0 then ends the run, after
+    // the tasks in progress.
     worker.interrupted = [world = world_] { return world->has_lost(0) ? SIGTERM : 0; };
     NodeContext context;
     context.devices = options_.devices;
@@ -135,28 +135,29 @@ class Rank {
     context.opening.cache_directory = shell_.environment.cache_directory;
     check_devices(context);
     catch_signals("");
-    shell_.exit_code = run_worker(worker, [&](const Job& job, int place) {
-      return make_node_work(job, place, context, [](const std::string&) {});
+    shell_.exit_code = run_worker(worker, [&](const Job& job, int slot) {
+      return make_node_work(job, slot, context, [](const std::string&) {});
     });
     if (is_broken()) throw Error(world_->lost());
   }
 
   void finish(const TrainResult& result) {
-    const std::string again =
+    const std::string resume_command =
         fmt::format("mpirun -n {} evener train --transport mpi --resume", world_->size());
     if (is_broken() && result.ended == "signal") {
       if (!is_first()) throw Error(world_->lost());
-      throw Error(fmt::format("{}; go on with: {} {}", world_->lost(), again, result.directory));
+      throw Error(
+          fmt::format("{}; go on with: {} {}", world_->lost(), resume_command, result.directory));
     }
-    if (is_first()) return print_result(result, options_, again, shell_);
+    if (is_first()) return print_result(result, options_, resume_command, shell_);
     if (result.signal != 0) shell_.exit_code = 128 + result.signal;
   }
 
   std::shared_ptr<mpi::World> world_;
   TrainOptions options_;
-  std::string device_strategy_;  // of several devices of a rank
+  std::string device_strategy_;  // how several devices of one rank train together
   Shell& shell_;
-  bool names_itself_ = false;  // -o has a mark for the rank: each has a run directory
+  bool has_own_directory_ = false;  // -o contains {rank}: each rank has a run directory
 };
 
 }  // namespace
@@ -190,11 +191,11 @@ void train_by_mpi(const std::string& family, const std::function<TrainOptions()>
     if (shell.exit_code == 0) return world->leave();
     world->fail(fmt::format("it was ended (exit code {})", shell.exit_code));
   } catch (const std::exception& problem) {
-    // Before the others hear of it: a launcher may end all ranks when one has ended.
+    // Printed before the other ranks are notified: a launcher may end all ranks when one exits.
     const bool is_first = world->rank() == 0;
     if (is_first) print_error(problem.what());
-    const bool first_speaks = world->fail(problem.what());
-    if (!is_first && !first_speaks) throw;
+    const bool first_reports = world->fail(problem.what());
+    if (!is_first && !first_reports) throw;
     shell.exit_code = dynamic_cast<const UsageError*>(&problem) != nullptr ? 2 : 1;
   }
 }

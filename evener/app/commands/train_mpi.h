@@ -13,8 +13,7 @@ namespace evener {
 /// where neither the option nor a launcher says which family.
 std::string mpi_family_of(const std::string& transport, const Environment& environment);
 
-/// As one of the ranks that the launcher has started. What is wrong with the options is said by
-/// one of them.
+/// Trains as one of the ranks that the launcher has started. Only one rank reports wrong options.
 void train_by_mpi(const std::string& family, const std::function<TrainOptions()>& options,
                   const std::string& device_strategy, Shell& shell);
 

@@ -42,7 +42,7 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
                                {"lost", worker.lost},
                                {"staleness_counts", worker.staleness_counts}});
   }
-  json["staleness_bounds"] = kStalenessBounds;  // of the counts; the last count has none
+  json["staleness_bounds"] = kStalenessBounds;  // the last count has no upper bound
   json["notes"] = result.notes;
   if (progress.best_epoch > 0) {
     json["best"] = {{"metric", result.best_by},
@@ -59,18 +59,18 @@ std::string how_it_ended(const TrainResult& result) {
 
 std::string worker_table(const TrainResult& result) {
   std::string text = fmt::format("{:<10}{}\n", "strategy", result.strategy);
-  std::size_t nobodys = 0;
+  std::size_t empty_slots = 0;
   for (std::size_t i = 0; i < result.workers.size(); ++i) {
     const WorkerResult& worker = result.workers[i];
-    if (!worker.came) {
-      ++nobodys;
+    if (!worker.joined) {
+      ++empty_slots;
       continue;
     }
     text +=
         fmt::format("{:<10}{} {}: {}, {}, last batch {}", "device", i, worker.name,
                     counted(worker.updates, "update"), counted(worker.rows, "row"), worker.batch);
     const double busy = worker.compute + worker.transfer;
-    // How busy other peers are only they know.
+    // A peer knows only its own times.
     if (busy > 0 || worker.updates == 0) text += fmt::format(", busy {:.0f} %", 100 * busy);
     if (worker.transfer > 0.005) text += fmt::format(" (copying {:.0f} %)", 100 * worker.transfer);
     if (worker.staleness > 0) text += fmt::format(", staleness {:.1f}", worker.staleness);
@@ -84,12 +84,12 @@ std::string worker_table(const TrainResult& result) {
     if (worker.lost) text += ", lost";
     text += "\n";
   }
-  if (nobodys > 0)
-    text += fmt::format("{:<10}{} that nobody came to\n", "", counted(nobodys, "place"));
+  if (empty_slots > 0)
+    text += fmt::format("{:<10}{} without a worker\n", "", counted(empty_slots, "slot"));
   return text;
 }
 
-/// Of a run that was resumed although there was nothing left to do.
+/// For a resumed run that was already complete.
 std::string complete_text(const TrainResult& result, const TrainOptions& options,
                           const std::string& resume_with) {
   const std::uint64_t epochs = result.progress.epoch;

@@ -1,4 +1,4 @@
-// What train and simulate have in common: the training itself, and what they print when it is done.
+// Shared by the commands that train: running the session and printing its result.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace evener {
 
-/// The environment of a run of the command: the terminal, the cache, signals.
+/// The context of a run started by the command: terminal, cache, signals.
 RunContext run_context(const TrainOptions& options, const Shell& shell);
 
-/// Prints the result and leaves the exit code. `resume_with` as below.
+/// Prints the result and sets the exit code. `resume_with`: as in train_and_print.
 void print_result(const TrainResult& result, const TrainOptions& options,
                   const std::string& resume_with, Shell& shell);
 
-/// Trains, prints the result and leaves the exit code. `resume_with` is the command that resumes
-/// the run, but for its directory.
+/// Trains, prints the result and sets the exit code. `resume_with` is the command that resumes the
+/// run, without the run directory.
 void train_and_print(const TrainOptions& options, Backend& backend, const std::string& resume_with,
                      Shell& shell);
 

@@ -39,7 +39,7 @@ std::string own_name() {
 }
 
 void say(const std::string& text) {
-  tell("worker: " + text);
+  print_message("worker: " + text);
 }
 
 WorkerOptions worker_options(const TrainOptions& asked, const Environment& environment) {
@@ -66,12 +66,12 @@ WorkerOptions worker_options(const TrainOptions& asked, const Environment& envir
   return options;
 }
 
-/// The strategy of this worker's own devices.
+/// The strategy for this worker's devices.
 DeviceStrategy strategy_inside(const TrainOptions& asked) {
   return {asked.strategy == "auto" ? "" : asked.strategy, "--strategy"};
 }
 
-/// What is trained, with this worker's own data, devices and output.
+/// The options of the run, with this worker's own data, devices and output.
 TrainOptions options_of(const Job& job, const TrainOptions& asked) {
   OptionTexts texts = job.options;
   if (!asked.data.empty()) texts["data"] = asked.data;
@@ -95,14 +95,14 @@ TrainOptions options_of(const Job& job, const TrainOptions& asked) {
   texts["output"] = asked.output;
   texts["quiet"] = asked.quiet ? "true" : "false";
   TrainOptions options = resolve_options({}, Command::train, texts);
-  options.mode = Mode::train_peers;  // from here on it is a peer like the others
+  options.mode = Mode::train_peers;  // from now on it is a peer like the others
   return options;
 }
 
 void join_peers(const TrainOptions& asked, Shell& shell) {
   GossipPeerOptions peers = peers_of(asked.cluster, shell.environment);
   if (!asked.quiet) peers.say = say;
-  end_on_signals("evener: interrupted before a peer has said what is trained\n");
+  end_on_signals("evener: interrupted before a peer sent the options of the run\n");
   const Job job = ask_peers(peers);
   train_as_peer(options_of(job, asked), std::move(peers), strategy_inside(asked), job.data, shell);
 }

@@ -24,7 +24,7 @@ struct ModelOptions {
 
 void add_model_options(CLI::App& command, ModelOptions& options);
 
-/// A model on a device, with data as it saw it in training.
+/// A model on a device, with data transformed as in training.
 struct LoadedModel {
   Model model;
   Dataset data;

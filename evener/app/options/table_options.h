@@ -10,13 +10,13 @@
 
 namespace evener {
 
-/// Adds the rows that `which` has, and --config where `given` is to be read from a file too.
-/// Options that have no effect in this command, and for which the table has a reason, are not in
-/// the help: giving one is a UsageError with that reason (resolve_options, read_options). `given`
-/// outlives the command's parsing.
+/// Adds the options of this command, and --config if options may also come from a file. An option
+/// that has no effect in this command, and for which the table has a reason, is accepted but hidden
+/// from the help: giving it is a UsageError with that reason (resolve_options, read_options).
+/// `given` must outlive parsing.
 void add_table_options(CLI::App& command, Command which, GivenOptions& given);
 
-/// One row, for commands of other kinds. `set` gets the text.
+/// Adds one option, for commands outside the table. Calls `set` with its text.
 CLI::Option* add_table_option(CLI::App& command, const OptionInfo& info,
                               const std::function<void(const std::string&)>& set,
                               const CommandText& own = {});

@@ -56,7 +56,7 @@ std::vector<std::string> long_names(const CLI::App& command) {
   return names;
 }
 
-/// Before anything is parsed, so that a misspelt option is named rather than its value.
+/// Runs before parsing, so that the error names a misspelt option and not its value.
 void check_names(const CLI::App& app, const std::vector<std::string>& arguments) {
   const CLI::App* command = &app;
   for (const auto& argument : arguments) {
@@ -114,7 +114,7 @@ int report(const std::string& what, int exit_code) {
   return exit_code;
 }
 
-/// Lines beyond 80 columns read badly, however wide the terminal is.
+/// At most 80: longer lines are hard to read.
 std::size_t help_width() {
   return static_cast<std::size_t>(std::min(80, display_of(fileno(stdout)).width));
 }
@@ -133,7 +133,7 @@ int run(const std::vector<std::string>& arguments) {
                          add_status, add_certs, add_dataset, add_convert, add_info, add_options}) {
     add(app, shell);
   }
-  app.footer(kExamples);  // now: commands inherit what is there when they are added
+  app.footer(kExamples);  // before the commands are added: they inherit it
   for (auto* command : app.get_subcommands({})) {
     if (!command->get_group().empty()) command->group("Commands");
   }
@@ -149,15 +149,15 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 void print_error(const std::string& text) {
-  tell("evener: error: " + text);
+  print_message("evener: error: " + text);
 }
 
 void print_warning(const std::string& text) {
-  tell("evener: warning: " + text);
+  print_message("evener: warning: " + text);
 }
 
 int run_command_line(int argc, const char* const* argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen where it is written to
+  std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe then fails with EPIPE
   try {
     return run(arguments_of(argc, argv));
   } catch (const UsageError& problem) {

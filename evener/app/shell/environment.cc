@@ -69,7 +69,8 @@ std::vector<std::string> environment_with(const std::string& name, const std::st
 Environment read_environment() {
   Environment environment;
   environment.cache_directory = cache_directory();
-  // A list ("4,2", one a nesting level) is legal there; the first number is ours.
+  // A list ("4,2", one per nesting level) is valid; the first number is the one for the outermost
+  // level.
   const std::string threads = variable("OMP_NUM_THREADS");
   int count = 0;
   const char* end = threads.data() + threads.size();

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kColumn = 28;       // where descriptions begin
-constexpr std::size_t kNarrowColumn = 6;  // the same, below the option, where there is little room
-constexpr std::size_t kContinued = 6;     // of a command in the next line
-constexpr std::size_t kLeastBeside = 60;  // columns of a terminal for two columns of text
+constexpr std::size_t kNarrowColumn = 6;  // the same in a narrow terminal, below the option
+constexpr std::size_t kContinued = 6;     // indent of a wrapped command
+constexpr std::size_t kLeastBeside = 60;  // narrowest terminal with two columns of text
 
 /// A flag that can be switched off reads `--[no-]NAME`.
 std::string names_of(const CLI::Option* option) {
@@ -36,7 +36,7 @@ std::string value_of(const CLI::Option* option) {
   return name == "TEXT" ? "WORD" : name;
 }
 
-/// Paragraphs as one line each, to be broken where the terminal ends; what is indented stays.
+/// Joins each paragraph into one line, to be wrapped later. Indented lines stay as they are.
 std::string with_whole_paragraphs(std::string text) {
   std::size_t begin = 0;
   for (std::size_t i = 0; i + 1 < text.size(); ++i) {
@@ -51,7 +51,7 @@ std::string with_whole_paragraphs(std::string text) {
   return text;
 }
 
-/// Commands that are too long go on in the next line as a shell understands it.
+/// Wraps long commands with a backslash, as in a shell.
 std::string with_continued_commands(const std::string& text, std::size_t width) {
   std::istringstream lines(text);
   std::string out, line;

@@ -1,5 +1,5 @@
-// Help texts laid out for people: usage first, wrapped at 80 columns or where a terminal is
-// narrower, examples last.
+// The layout of help texts: usage first, examples last, wrapped at 80 columns or at the width of a
+// narrower terminal.
 #pragma once
 
 #include <string>

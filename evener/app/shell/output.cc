@@ -27,7 +27,7 @@ void print_text(const std::string& text) {
   print(fitted(text, fileno(stdout)));
 }
 
-void tell(const std::string& line) {
+void print_message(const std::string& line) {
   std::fprintf(stderr, "%s\n", fitted(line, fileno(stderr)).c_str());
 }
 

@@ -6,16 +6,16 @@
 
 namespace evener {
 
-/// The reader has closed standard output (`| head`): output ends, and that is not a failure.
+/// The reader has closed standard output (`| head`): the command ends, without an error.
 struct OutputClosed {};
 
-/// Writes to standard output. Throws OutputClosed, or Error where writing fails (disk full).
+/// Writes to standard output. Throws OutputClosed, or Error if writing fails (disk full).
 void print(std::string_view text);
-/// The same for people: where standard output is a terminal, lines are wrapped at its width.
+/// Writes text for users: if standard output is a terminal, wraps lines at its width.
 void print_text(const std::string& text);
 void flush_output();
 
-/// A line on standard error, wrapped likewise.
-void tell(const std::string& line);
+/// Writes a line to standard error, wrapped in the same way.
+void print_message(const std::string& line);
 
 }  // namespace evener

@@ -22,7 +22,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler")
 const char* g_answer = "";
 bool g_terminal = false;
 
-// Only what may be called in a signal handler, from here to `on_signal`.
+// From here to `on_signal`: only async-signal-safe calls.
 void write_line(const char* text) {
   if (*text == '\0') return;
   // A terminal has echoed ^C in the middle of the progress line.
@@ -30,7 +30,7 @@ void write_line(const char* text) {
   written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-/// False: the terminal or pipe is full, and writing to it would block.
+/// False if the terminal or pipe is full: a write would block.
 bool takes_more() {
   pollfd error{STDERR_FILENO, POLLOUT, 0};
   return poll(&error, 1, 0) == 1 && (error.revents & POLLOUT) != 0;
@@ -57,7 +57,7 @@ extern "C" void on_early_signal(int signal) {
 }
 
 void handle(const char* answer, void (*handler)(int)) {
-  // Kept: the handler of the answer before may be running.
+  // Not freed: the handler may still be using an earlier answer.
   static std::deque<std::string> answers;
   g_answer = answers.emplace_back(fitted(answer, STDERR_FILENO)).c_str();
   g_terminal = isatty(STDERR_FILENO) == 1;

@@ -2,7 +2,7 @@
 
 namespace evener {
 
-/// As in CMakeLists.txt.
+/// The version in CMakeLists.txt.
 extern const char* const kVersion;
 
 }  // namespace evener

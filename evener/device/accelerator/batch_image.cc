@@ -7,13 +7,13 @@ namespace evener {
 
 namespace {
 
-constexpr std::uint32_t kAligned = 32;  // words: what vectors or libraries read starts on these
+constexpr std::uint32_t kAligned = 32;  // alignment of sections, in words
 
 std::uint32_t end_of(const BatchImage& image) {
   return static_cast<std::uint32_t>(image.words.size());
 }
 
-/// Makes room for a section and returns where it starts.
+/// Adds a section and returns its offset.
 std::uint32_t add_section(BatchImage& image, std::size_t size, std::uint32_t align = 1) {
   const std::uint32_t begin = (end_of(image) + align - 1) / align * align;
   image.words.resize(begin + size);
@@ -103,7 +103,7 @@ void BatchImager::add_slots(BatchImage& image) {
   for (std::uint32_t slot = 0; slot < features; ++slot) {
     begins[slot] = begin;
     begin += sizes[slot];
-    sizes[slot] = begins[slot];  // from here on where its next occurrence goes
+    sizes[slot] = begins[slot];  // from now on: position of the next occurrence
   }
   begins[features] = total;
   begins[features + 1] = total + image.count;

@@ -1,4 +1,4 @@
-// A batch as one block of 32-bit words: what an accelerator needs of it, copied there in one piece.
+// A batch as one block of 32-bit words, which is copied to an accelerator in one piece.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,13 @@ struct BatchImage {
   std::uint32_t slots = 0;
   std::uint32_t slot_features = 0, slot_begins = 0, slot_samples = 0, slot_values = 0;
 
-  // The labels, ascending; weights are divided by the number of samples: what the gradient at a
-  // target's logit is less.
+  // The labels, ascending; weights are divided by the number of samples, and subtracted from the
+  // gradient at a target's logit.
   std::uint32_t targets = 0;
   std::uint32_t target_labels = 0, target_samples = 0, target_weights = 0;
 
-  // Per padded sample: its share of the gradient, 1 / count, and 0 beyond the last sample and where
-  // softmax has no label to learn.
+  // Per padded sample: its share of the gradient, 1 / count, and 0 after the last sample, and for
+  // samples without labels under softmax.
   std::uint32_t shares = 0;
 
   std::span<const std::uint32_t> section(std::uint32_t offset, std::size_t size) const {
@@ -43,24 +43,24 @@ struct BatchImage {
   std::uint32_t target_at(std::uint32_t label) const;
 };
 
-/// Which batch an image is of: these rows of the data, in this step. A batch is made ready while
-/// another is worked on, and used only if it is what is asked for next.
+/// Identifies the batch of an image: these rows of the data, in this step. A prepared batch is used
+/// only if it is the next one requested.
 struct BatchKey {
   std::vector<std::uint32_t> rows;
-  std::uint64_t step = 0;  // 0: of none
+  std::uint64_t step = 0;  // 0: no batch
   bool grouped = false;
 
   void set(const Batch& batch, const Step& at, bool with_groups);
   bool is(const Batch& batch, const Step& at, bool with_groups) const;
 };
 
-/// Makes images; holds what is reused from one to the next.
+/// Makes images, and reuses memory between them.
 class BatchImager {
  public:
   /// Samples are padded to multiples of `panel`.
   BatchImager(const Network& network, std::uint32_t panel);
 
-  /// `mask` drops features; `grouped`: with the sections that an update needs.
+  /// `mask` drops features; `grouped`: adds the sections that an update needs.
   void make(const Batch& batch, const DropoutMask& mask, bool grouped, BatchImage& image);
 
  private:
@@ -70,7 +70,7 @@ class BatchImager {
 
   Network network_;
   std::uint32_t panel_;
-  std::vector<std::uint32_t> slot_of_;  // per feature: 1 + its slot in the image at hand, or 0
+  std::vector<std::uint32_t> slot_of_;  // per feature: 1 + its slot in the current image, or 0
   struct Target {
     std::uint32_t label, sample;
     float weight;

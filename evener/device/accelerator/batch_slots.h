@@ -1,5 +1,5 @@
-// The batch that an accelerator works on and the next one, which is made ready and copied
-// meanwhile.
+// The current batch of an accelerator, and the next one, which is prepared and copied at the same
+// time.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ inline DropoutMask dropout_mask(const Training& training, std::size_t layer, con
           static_cast<std::uint32_t>(layer)};
 }
 
-/// Two slots. Copy is what the device keeps of a batch; a Link copies to it:
-///   link.await_copy(copy)           returns when an earlier copy has ended
-///   link.start_copy(copy, words)    starts one; `words` stay as they are until it has ended
+/// Two slots. Copy is a batch in device memory; a Link copies to it:
+///   link.await_copy(copy)           waits for an earlier copy
+///   link.start_copy(copy, words)    starts a copy; `words` must not change until it has ended
 ///   link.hold_for(copy)             later work of the device waits for it
 template <class Copy>
 class BatchSlots {
@@ -27,7 +27,7 @@ class BatchSlots {
   BatchSlots(const Network& network, const Training& training, std::size_t panel)
       : training_(training), imager_(network, static_cast<std::uint32_t>(panel)) {}
 
-  /// Makes this the batch at hand, unless `prepare` has it ready. `grouped`: it will be trained on.
+  /// Makes this the current batch, unless `prepare` has prepared it. `grouped`: for training.
   template <class Link>
   void begin(Link& link, const Batch& batch, const Step& step, bool grouped) {
     if (slots_[1 - current_].key.is(batch, step, grouped)) {
@@ -36,11 +36,11 @@ class BatchSlots {
       fill(link, slots_[current_], batch, step, grouped);
     }
     Slot& slot = slots_[current_];
-    slot.key.step = 0;  // used up: the same step again would be another batch
+    slot.key.step = 0;  // used: the same step again would be another batch
     link.hold_for(slot.copy);
   }
 
-  /// Makes a batch ready beside the one at hand, to be trained on.
+  /// Prepares a batch for training while the current one is in use.
   template <class Link>
   void prepare(Link& link, const Batch& batch, const Step& step) {
     fill(link, slots_[1 - current_], batch, step, true);
@@ -59,7 +59,7 @@ class BatchSlots {
   template <class Link>
   void fill(Link& link, Slot& slot, const Batch& batch, const Step& step, bool grouped) {
     slot.key.step = 0;  // until the whole batch is being copied
-    // A batch that was prepared and not wanted may still be copied, from the same memory.
+    // A prepared but unused batch may still be in a copy from the same memory.
     link.await_copy(slot.copy);
     imager_.make(batch, dropout_mask(training_, 0, step), grouped, slot.image);
     link.start_copy(slot.copy, slot.image.words);

@@ -12,14 +12,14 @@ namespace evener {
 namespace {
 
 constexpr std::size_t kFewestLabels = 64;
-// As the CPU device: kept logits may take 8 % of the model, or this where it is small.
+// As in the CPU device: kept logits may take 8 % of the model, or this much for a small model.
 constexpr double kKeepShare = 0.08;
 constexpr std::size_t kKeepBytes = std::size_t{64} << 20;
-// The image of a batch and statistics, a row; the image grows with the data's own rows.
+// The image of a batch and statistics, per row; the image grows with the rows of the data.
 constexpr std::size_t kOtherFloats = 2048;
 constexpr std::size_t kMostSamples = 1 << 16;
 
-// Megabytes; what is needed is rounded up and what there is down, so that they never look equal.
+// Megabytes. Needed memory is rounded up and available memory down, so that they never look equal.
 double needed(std::size_t bytes) {
   return std::ceil(static_cast<double>(bytes) / 1e5) / 10;
 }

@@ -1,5 +1,5 @@
-// How a replica uses a device's memory: the model, what a batch needs for each of its rows, and
-// logits that are kept from one walk over the labels to the next, as far as there is room.
+// A replica's use of device memory: the model, the memory per row of a batch, and logits that are
+// kept between the two passes over the labels, as far as they fit.
 #pragma once
 
 #include <algorithm>
@@ -12,25 +12,25 @@
 
 namespace evener {
 
-/// What a replica may use of a device.
+/// The limits of a device for one replica.
 struct MemoryLimits {
   std::string device;       // its name, for errors
-  std::size_t bytes = 0;    // in all
-  std::size_t at_once = 0;  // in one piece
-  std::size_t chunk = 0;    // bytes of the logits that are best worked on together
-  std::size_t scratch = 0;  // bytes that it needs whatever the batch
+  std::size_t bytes = 0;    // in total
+  std::size_t at_once = 0;  // in one allocation
+  std::size_t chunk = 0;    // best size of a chunk of logits, in bytes
+  std::size_t scratch = 0;  // bytes needed for any batch
 };
 
 class Footprint {
  public:
-  /// DeviceError where the model with its optimizer state does not fit.
+  /// DeviceError if the model with its optimizer state does not fit.
   Footprint(const MemoryLimits& limits, const Network& network, const Training& training);
 
   std::size_t most_rows() const;
-  /// Whether so much more fits beside the model and any batch.
+  /// Whether this many more bytes fit next to the model and any batch.
   bool has_room_for(std::size_t more) const;
 
-  /// Calls f(piece) for pieces of a batch to predict, of any size, that fit.
+  /// Splits a batch for prediction, of any size, and calls f(piece) for pieces that fit.
   template <class F>
   void in_pieces(const Batch& batch, F f) const {
     constexpr std::size_t kTogether = 256;
@@ -41,9 +41,9 @@ class Footprint {
     }
   }
 
-  /// Labels whose logits are worked on together, for batches of up to `samples` rows.
+  /// Labels per chunk, for batches of up to `samples` rows.
   std::size_t chunk_labels(std::size_t samples) const;
-  /// How many of those chunks are kept.
+  /// The number of chunks that are kept.
   std::size_t kept_chunks(std::size_t samples) const;
 
  private:
@@ -53,10 +53,10 @@ class Footprint {
   std::size_t memory_;
   std::size_t chunk_bytes_;
   std::size_t labels_;
-  bool keeps_;  // softmax comes back to its logits
+  bool keeps_;  // softmax reads its logits twice
   std::size_t model_bytes_;
   std::size_t scratch_bytes_;
-  std::size_t row_floats_;  // of a batch's row in all layers
+  std::size_t row_floats_;  // per row of a batch, in all layers
 };
 
 }  // namespace evener

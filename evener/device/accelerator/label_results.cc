@@ -7,7 +7,7 @@
 namespace evener {
 
 // Softmax: log of the normaliser less the targets' weighted logits. Others: the loss with all
-// targets 0, and what a target at logit z changes: sigmoid -z, squared (z - 1)^2 / 2 - z^2 / 2.
+// targets 0, and the change by a target at logit z: sigmoid -z, squared (z - 1)^2 / 2 - z^2 / 2.
 std::vector<double> sample_losses(Loss loss, const BatchImage& image, const LabelResults& results) {
   std::vector<double> losses(image.count, 0);
   for (std::uint32_t s = 0; s < image.count; ++s) {

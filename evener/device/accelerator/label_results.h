@@ -1,4 +1,4 @@
-// What an accelerator's output layer leaves for the host to finish: losses and the best labels.
+// The host's part of an accelerator's output layer: losses and the best labels.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // The fused output layer: a chunk of labels at a time, so that neither the labels x width gradient
-// nor (beyond what is kept) the samples x labels logits exist as a whole.
+// nor (except for kept chunks) the samples x labels logits exist as a whole.
 //
 // Softmax needs every label's logit before the first gradient, so there are two passes over the
-// chunks. The first leaves exp(logit - maximum) of as many chunks as there is room for; the second
+// chunks. The first keeps exp(logit - maximum) of as many chunks as fit into memory; the second
 // rescales those and computes the others again. Element-wise losses need one pass.
 #pragma once
 
@@ -16,11 +16,11 @@
 
 namespace evener::accelerator {
 
-/// How the labels are cut.
+/// The division of the labels into chunks.
 struct ChunkPlan {
-  std::size_t labels = 0;  // of a chunk; the last may have fewer
+  std::size_t labels = 0;  // per chunk; the last may have fewer
   std::size_t count = 0;   // chunks
-  std::size_t kept = 0;    // of them, from the first on, keep their logits between the passes
+  std::size_t kept = 0;    // first chunks that keep their logits between the passes
 };
 
 /// Labels [first, first + labels).
@@ -29,17 +29,18 @@ struct LabelChunk {
   bool kept = false;
 };
 
-/// The order of the work. Kernels put it on the device's queue, for the batch at hand:
+/// Runs the kernels in order. Kernels puts these operations on the device's queue, for the current
+/// batch:
 ///   reserve(plan)                     memory for batches of up to session.capacity samples
-///   begin()                           memory for what the batch at hand needs beyond that
-///   logits(chunk, input)              of the chunk's labels
-///   target_logits(chunk)              copies those of the batch's labels
+///   begin()                           further memory for the current batch
+///   logits(chunk, input)              logits of the chunk's labels
+///   target_logits(chunk)              copies the logits of the batch's labels
 ///   exponentiate(chunk), normalise()  softmax, first pass: each chunk, then over all of them
-///   rescale(chunk)                    second pass: gradient of a kept chunk, but for the targets
+///   rescale(chunk)                    second pass: gradient of a kept chunk, without the targets
 ///   softmax_again(chunk)              second pass: the same from logits computed again
-///   pointwise(chunk), sum_losses()    other losses: gradient but for the targets; losses of all
+///   pointwise(chunk), sum_losses()    other losses: gradient without the targets; losses
 ///   subtract_targets(chunk)           completes the gradient
-///   backward(chunk, input, anew)      the input's error: set, or added to what is there
+///   backward(chunk, input, overwrite)      the input's error: replaced if `overwrite`, else added
 ///   update(chunk, input, rule)        the chunk's weights
 ///   clear_best(top), offer(chunk, top)   the `top` best labels of each sample so far
 ///   read_losses(), read_best()        copies to the host; then results() has them
@@ -53,7 +54,7 @@ class OutputLayer {
         footprint_(session.footprint),
         softmax_(session.network.loss == Loss::softmax) {}
 
-  /// For batches of up to so many samples.
+  /// For batches of up to this many samples.
   void reserve(std::size_t samples) {
     plan_.labels = footprint_.chunk_labels(samples);
     plan_.count = (network_.labels + plan_.labels - 1) / plan_.labels;
@@ -96,7 +97,7 @@ class OutputLayer {
     softmax_ ? kernels_.normalise() : kernels_.sum_losses();
   }
 
-  // Start copies of what came out; the results are there after they have ended.
+  // Start copies of the results to the host; they are valid after wait().
   void read_losses() { kernels_.read_losses(); }
   void read_best() { kernels_.read_best(); }
 

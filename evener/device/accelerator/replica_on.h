@@ -1,5 +1,5 @@
-// A model on a device with memory of its own: the order of a step, which is the same on all of
-// them. They differ in memory and kernels, which a Backend has.
+// A replica on a device with its own memory: the order of a step, which all such devices share. A
+// Backend has the memory and kernels of one kind of device.
 #pragma once
 
 #include <algorithm>
@@ -17,27 +17,26 @@
 namespace evener::accelerator {
 
 /// Backend:
-///   Activity                          a layer's outputs and the gradient at them, on the device;
-///   its
-///                                     first members are units and width (units with padding)
+///   Activity                          a layer's outputs and the gradient at them, on the
+///                                     device; first members: units and width (padded units)
 ///   OutputKernels, Rows               see output_layer.h and row_copies.h
-///   session                           network, training, layout, footprint; `capacity`, the
-///   samples
-///                                     that there is memory for; begin and prepare (batch_slots.h),
-///                                     image(); flush(): starts what is on the queue; wait(): until
-///                                     it has ended; drain(): the same, whatever became of it
+///   session                           network, training, layout, footprint; `capacity`: samples
+///                                     that fit into memory; begin and prepare
+///                                     (batch_slots.h), image(); flush(): starts the queue;
+///                                     wait(): waits for it; drain(): waits, ignoring errors
 ///   dense                             the products and updates of dense layers
-///   named(what, work)                 work(), and `what` failed in the words of an error
+///   named(what, work)                 work(); an error names `what`
 ///   vectors(), vector(i)              parameters and optimizer state
 ///   rule(step)                        the constants of an update
 ///   reserve(activities)               memory for session.capacity samples
-///   reserve_dense(units, width)       for layers of so many units and inputs at a time
+///   reserve_dense(units, width)       memory for layers of this many units and inputs
 ///   scatter_input(out)                dense input: the features themselves
 ///   gather_input(out)                 sparse input: the first layer's sums
 ///   forward(layer, in, out)           a dense layer's sums
-///   activate(layer, out, step), derive(layer, out, step)   activation, dropout and their
-///   derivative backward(layer, at, in), update(layer, at, in, rule) update_input(first, rule)
-///   sparse input: the rows of the batch's features
+///   activate(layer, out, step)        activation and dropout
+///   derive(layer, out, step)          their derivative
+///   backward(layer, at, in), update(layer, at, in, rule)
+///   update_input(first, rule)         sparse input: the rows of the batch's features
 template <class Backend>
 class ReplicaOn : public Replica {
  public:
@@ -124,8 +123,8 @@ class ReplicaOn : public Replica {
   auto& session() { return backend_.session; }
   Vector vector_at(int i) const { return backend_.vector(static_cast<std::size_t>(i)); }
 
-  /// Around everything that talks to the device. Where it fails, copies that are under way end
-  /// first: their host memory may be freed next.
+  /// Wraps every use of the device. On failure, waits for copies in progress, because their host
+  /// memory may be freed next.
   template <class F>
   std::invoke_result_t<F> guarded(const char* what, F work) {
     try {
@@ -157,7 +156,7 @@ class ReplicaOn : public Replica {
       try {
         allocate();
       } catch (...) {
-        session().capacity = 0;  // some of it is there; the next batch must not count on the rest
+        session().capacity = 0;  // partly allocated: the next batch must reserve again
         throw;
       }
     }
@@ -186,7 +185,7 @@ class ReplicaOn : public Replica {
     }
   }
 
-  /// Below the output layer, which left the error of the last activity.
+  /// The layers below the output layer, which has set the error of the last activity.
   template <class Rule>
   void backward(const Step& step, const Rule& rule) {
     for (std::size_t i = activities_.size() - 1; i > 0; --i) {

@@ -1,4 +1,4 @@
-// Blocks of a vector between host and device: scattered rows are packed and travel in one copy.
+// Copies blocks of a vector between host and device: scattered rows are packed into one copy.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,18 @@
 
 namespace evener::accelerator {
 
-/// Rows is a device's memory for rows on their way. It puts work on the device's queue:
+/// Rows is a device's staging memory for packed rows. Its functions put work on the device's queue:
 ///   Vector                                a whole vector on the device
-///   write(vector, offset, values)         from host memory, which stays until wait()
+///   write(vector, offset, values)         from host memory, which must stay until wait()
 ///   read(vector, offset, values)
 ///   zero(vector, offset)                  from the offset to the vector's end
-///   reserve(rows, width)                  room for so many rows' numbers and values
-///   choose(rows)                          the numbers of the rows that the next three calls mean
+///   reserve(rows, width)                  memory for the indices and values of rows
+///   choose(rows)                          the row indices for the next three calls
 ///   pack(vector, n, width), unpack(...)   between the vector and the packed values on the device
 ///   clear(vector, n, width)               sets them to zero
 ///   staged()                              packed values on the host
 ///   send(floats), fetch(floats)           packed values from and to the host
-///   wait()                                until all of it has ended
+///   wait()                                waits until all of it has ended
 template <class Rows>
 class RowCopies {
  public:
@@ -30,7 +30,7 @@ class RowCopies {
 
   using Vector = typename Rows::Vector;
 
-  // All have ended when they return.
+  // These functions are synchronous.
   void load(Vector vector, const Blocks& blocks, std::span<const float> values) {
     const std::size_t width = blocks.width;
     rows_.write(vector, blocks.dense, values.subspan(blocks.dense));
@@ -66,10 +66,10 @@ class RowCopies {
     rows_.wait();
   }
 
-  /// Calls f(rows) for as many rows at a time as travel together, after choose(rows).
+  /// Calls choose(rows), then f(rows), for each portion of rows.
   template <class F>
   void in_portions(const Blocks& blocks, F f) {
-    constexpr std::size_t kPortion = std::size_t{4} << 20;  // floats that travel together
+    constexpr std::size_t kPortion = std::size_t{4} << 20;  // floats per copy
     if (blocks.rows.empty()) return;
     const std::size_t most = std::max<std::size_t>(1, kPortion / blocks.width);
     const std::size_t together = std::min(most, blocks.rows.size());

@@ -1,4 +1,4 @@
-// What the CPU device keeps of a batch between the layers.
+// The CPU device's state of a batch between layers.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace evener::cpu {
 
-/// The samples of the batch at hand, in panels.
+/// The panels of the current batch.
 struct Samples {
   std::size_t count = 0;
   std::size_t panels = 0;
@@ -43,10 +43,10 @@ class Activity {
   void activate(Activation activation, const DropoutMask& mask, std::size_t begin, std::size_t end);
   /// Panels [begin, end): rows from columns alone (for an input that needs no activation).
   void fill_rows(std::size_t begin, std::size_t end);
-  /// Panels [begin, end): sums the members' errors, in member order, into the first and takes them
-  /// back through the activation.
+  /// Panels [begin, end): sums the members' errors, in member order, into the first one, and
+  /// applies the activation's derivative.
   void derive(Activation activation, const DropoutMask& mask, std::size_t begin, std::size_t end);
-  /// Panels [begin, end): the first error as plain rows, `width` floats a sample.
+  /// Panels [begin, end): the first error as plain rows, `width` floats per sample.
   void error_rows(float* out, std::size_t begin, std::size_t end);
 
  private:

@@ -51,11 +51,11 @@ class CpuReplica final : public Replica {
   std::size_t dense_layers_before_output_;
   std::unique_ptr<InputLayer> input_;  // null with dense input
   OutputLayer output_;
-  std::vector<TileUpdate> updates_;  // one a member, for the hidden layers
+  std::vector<TileUpdate> updates_;  // one per member, for the hidden layers
 };
 
-// Kept tiles of the output layer may take this share of the model with its optimizer state, or
-// this much where the model is small.
+// Kept tiles of the output layer may take this share of the model with its optimizer state, or this
+// much for a small model.
 constexpr double kKeepShare = 0.08;
 constexpr std::size_t kKeepBytes = std::size_t{64} << 20;
 

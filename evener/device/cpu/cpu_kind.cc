@@ -40,7 +40,7 @@ unsigned cores(const std::string& name) {
   return static_cast<unsigned>(threads == 0 ? available_cores() : threads);
 }
 
-/// Highway says AVX3, AVX3_DL, ...; people say AVX-512.
+/// Highway's names AVX3, AVX3_DL, ... are shown as AVX-512.
 std::string description() {
   const std::string text = cpu::cpu_description();
   const std::size_t comma = text.rfind(", AVX3");

@@ -1,5 +1,5 @@
-// Numbers below 1e-38 as zero while in scope: they carry nothing in training and cost a hundred
-// cycles each on many processors.
+// Flushes denormal numbers to zero while in scope: they are irrelevant in training and cost a
+// hundred cycles each on many processors.
 #pragma once
 
 #if defined(__x86_64__)

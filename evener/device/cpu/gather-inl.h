@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace evener::cpu {
 namespace HWY_NAMESPACE {
 
-// Vectors of a row that are summed at a time: they stay in registers over all non-zeros.
+// Vectors of a row that are summed together: they stay in registers over all non-zeros.
 constexpr int kStrip = 8;
 constexpr std::size_t kAhead = 6;  // rows prefetched
 
@@ -69,7 +69,7 @@ HWY_NOINLINE double multiply_adds(std::size_t rounds) {
   }
   Vec total = sum[0];
   EVENER_UNROLL for (int c = 1; c < kChains; ++c) total = hn::Add(total, sum[c]);
-  // The result depends on every chain, so none can be dropped.
+  // The result depends on every chain, so the compiler cannot remove any.
   const float check = hn::GetLane(hn::SumOfLanes(kFloats, total));
   return check < 0 ? 0 : 2.0 * kChains * static_cast<double>(lanes() * rounds);
 }

@@ -62,7 +62,7 @@ HWY_INLINE void finish(const Vec (&a)[R], const Vec (&b)[R], float* out, std::si
 }
 
 // out[r] (+)= sum_k left[r * left_row + k] * right[k], where right[k] is a panel and k runs over
-// `outer` stretches of `inner` (stretches of `left` lie left_outer apart, those of right follow).
+// `outer` blocks of `inner` (blocks of `left` are left_outer apart, those of right are contiguous).
 template <int R, Start kStart>
 HWY_INLINE void multiply_rows(const float* left, std::size_t left_row, std::size_t left_outer,
                               std::size_t outer, std::size_t inner, const float* right,
@@ -130,12 +130,12 @@ HWY_INLINE void multiply_columns_of(std::size_t rows, const float* left, std::si
   }
 }
 
-// n rows as evenly as possible over blocks of at most kRows: the size of block i of `blocks`.
+// Divides n rows evenly into blocks of at most kRows: the size of block i of `blocks`.
 HWY_INLINE std::size_t block_begin(std::size_t n, std::size_t blocks, std::size_t i) {
   return n * i / blocks;
 }
 
-// Inputs wider than this are taken in stretches, so that a panel of them stays in the cache.
+// Wider inputs are processed in blocks, so that a panel of them stays in the cache.
 constexpr std::size_t kDepth = 512;
 
 HWY_NOINLINE void forward(const Weights& weights, const float* bias, const Columns& input,
@@ -176,7 +176,7 @@ HWY_NOINLINE void backward(const Weights& weights, const Columns& gradient, std:
   }
 }
 
-// Asks for a panel's width of `count` rows; `values` may be null.
+// Prefetches a panel's width of `count` rows; `values` may be null.
 HWY_INLINE void fetch(const float* values, std::size_t at, std::size_t count, std::size_t stride) {
   if (values == nullptr) return;
   for (std::size_t row = 0; row < count; ++row, at += stride) {

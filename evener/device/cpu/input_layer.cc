@@ -9,7 +9,7 @@ namespace evener::cpu {
 
 namespace {
 
-// Asks for a row that is needed soon: rows of features lie all over the memory.
+// Prefetches a row that is needed soon: rows of features are scattered in memory.
 void fetch(const RowState& row, std::size_t width) {
   constexpr std::size_t kLine = 64 / sizeof(float);
   for (const float* values : {row.weight, row.first, row.second}) {
@@ -91,8 +91,8 @@ void InputLayer::take_error(Activity& out, std::size_t begin, std::size_t end) {
   out.error_rows(error_rows_.data(), begin, end);
 }
 
-// A counting sort of the member's occurrences by feature. Features are dealt to members by a hash,
-// since neighbouring indices tend to be alike in frequency.
+// A counting sort of the member's occurrences by feature. A hash assigns features to members, since
+// neighbouring indices tend to have similar frequencies.
 void InputLayer::group(const SparseBatch& batch, int member) {
   Grouping& mine = groupings_[static_cast<std::size_t>(member)];
   mine.features.clear();

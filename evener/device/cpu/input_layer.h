@@ -1,4 +1,4 @@
-// The first layer over sparse rows: only weights of features that occur are read or written.
+// The first layer for sparse rows: reads and writes only the weights of features that occur.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace evener::cpu {
 
-/// The batch's rows copied side by side, dropout applied to the values.
+/// The batch's rows in contiguous memory, with dropout applied to the values.
 class SparseBatch {
  public:
-  /// By one thread: where each row will lie.
+  /// Called by one thread: computes the offset of each row.
   void plan(const Batch& batch);
-  /// Rows [begin, end), by any thread.
+  /// Copies rows [begin, end). Called by any thread.
   void fill(const Batch& batch, const DropoutMask& mask, std::size_t begin, std::size_t end);
 
   std::size_t rows() const { return offsets_.size() - 1; }
@@ -41,7 +41,7 @@ class InputLayer {
 
   /// Before `update`, panels [begin, end): the error of `out` as rows.
   void take_error(Activity& out, std::size_t begin, std::size_t end);
-  /// Updates the features that fall to `member` (each feature to exactly one).
+  /// Updates the features of `member` (each feature belongs to exactly one member).
   void update(const SparseBatch& batch, const ModelVectors& vectors, const UpdateRule& rule,
               const Samples& samples, int member);
 
@@ -61,7 +61,7 @@ class InputLayer {
   LayerSegments segments_;
   std::size_t width_;
   int members_;
-  std::vector<std::uint32_t> slots_;  // per feature: 1 + its place in its member's grouping, or 0
+  std::vector<std::uint32_t> slots_;  // per feature: 1 + its index in its member's grouping, or 0
   std::vector<Grouping> groupings_;
   FloatBuffer error_rows_;
 };

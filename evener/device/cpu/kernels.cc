@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-// SSSE3 adds nothing over the SSE4 version but time to compile.
+// An SSSE3 version would add only compile time over SSE4.
 #define HWY_DISABLED_TARGETS HWY_SSSE3
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "evener/device/cpu/kernels.cc"
@@ -18,8 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace evener::cpu {
 namespace HWY_NAMESPACE {
 
-// Whole blocks of rows and whole vectors: enough units to make loading and storing the error's
-// accumulators cheap, few enough that a tile's gradient stays in the second-level cache.
+// Whole blocks of rows and whole vectors: enough units to amortise loads and stores of the error's
+// accumulators, few enough to keep a tile's gradient in the second-level cache.
 constexpr std::size_t kTile = kRows == 12 ? 96 : 72;
 
 Kernels table() {

@@ -4,7 +4,8 @@
 // two layouts of a matrix "width x samples" are used throughout, both read in order by the kernels:
 //   columns  [sample panel][unit][panel samples]     vectors run over samples
 //   rows     [unit panel][sample][panel units]       vectors run over units
-// Weights stay in the model's own row-major layout: one row of `width` floats a unit, never packed.
+// Weights stay in the model's own row-major layout: one row of `width` floats per unit, never
+// packed.
 //
 // With X the input, W the weights, G the gradient at the layer's units, the three products are
 //   forward   Z = W X        broadcast W[unit][k],   vectors of X columns, k over inputs
@@ -23,7 +24,7 @@
 
 namespace evener::cpu {
 
-/// The widest panel of any instruction set; buffers are cut for it.
+/// The widest panel of any instruction set; buffers are sized for it.
 inline constexpr std::size_t kMaxPanel = kVectorMultiple;
 
 /// Rows [0, units) of a weight matrix.
@@ -43,7 +44,7 @@ struct Columns {
 struct Kernels {
   const char* name;   // of the instruction set
   std::size_t panel;  // samples or units side by side: two vectors
-  std::size_t tile;   // units of a layer that are worked on together
+  std::size_t tile;   // units of a layer that are processed together
 
   /// out[p][unit] = bias[unit] + sum_k weights[unit][k] * input[p][k].
   void (*forward)(const Weights& weights, const float* bias, const Columns& input,
@@ -52,13 +53,13 @@ struct Kernels {
   void (*backward)(const Weights& weights, const Columns& gradient, std::size_t panels,
                    const Columns& error);
   /// out[unit][k] = sum_s gradient[unit][s] * input[s][k]; `rows` is in rows layout, `out` has
-  /// `width` floats a row. bias_out[unit] = sum_s gradient[unit][s]. Meanwhile fetches the state of
-  /// these units from memory, which the update is about to need.
+  /// `width` floats per row. bias_out[unit] = sum_s gradient[unit][s]. Also prefetches the state of
+  /// these units for the update.
   void (*gradient)(const Columns& gradient, std::size_t units, std::size_t panels,
                    const float* rows, std::size_t width, const RowState& state, float* out,
                    float* bias_out);
 
-  /// In place: values = activation(values), then dropout where the mask is active. Sample 0 of the
+  /// In place: values = activation(values), then dropout if the mask is active. Sample 0 of the
   /// columns is number `first` of the batch.
   void (*activate)(Activation activation, const DropoutMask& mask, const Columns& values,
                    std::size_t units, std::size_t panels, std::size_t first);
@@ -68,8 +69,8 @@ struct Kernels {
   /// A square of panel x panel: out[j][i] = in[i][j].
   void (*transpose)(const float* in, std::size_t in_row, float* out, std::size_t out_row);
 
-  /// Softmax over tiles of units. Reads logits and leaves exp(logit - maximum) in their place,
-  /// with `maximum` and `sum` (one a sample) brought up to date: running values over all tiles.
+  /// Softmax over tiles of units. Replaces logits by exp(logit - maximum), and updates `maximum`
+  /// and `sum` (one per sample): running values over all tiles.
   void (*exponentiate)(const Columns& logits, std::size_t units, std::size_t panels, float* maximum,
                        float* sum);
   /// values = exp(values - maximum) * factor, per sample.
@@ -77,8 +78,8 @@ struct Kernels {
                     const float* maximum, const float* factor);
   /// values *= factor, per sample.
   void (*scale)(const Columns& values, std::size_t units, std::size_t panels, const float* factor);
-  /// Element-wise losses: adds each sample's loss with all targets 0 to `loss`, leaves
-  /// factor * d loss / d logit in place. `loss` kind is sigmoid or squared.
+  /// Element-wise losses: adds each sample's loss with all targets 0 to `loss`, and replaces the
+  /// logits by factor * d loss / d logit. `loss` kind is sigmoid or squared.
   void (*pointwise)(Loss kind, const Columns& logits, std::size_t units, std::size_t panels,
                     const float* factor, float* loss);
 

@@ -1,5 +1,5 @@
-// Gradient and update of a tile of units while it is in the cache: the part that hidden layers and
-// the output layer share.
+// Gradient and update of a tile of units while it is in the cache, shared by hidden layers and the
+// output layer.
 #pragma once
 
 #include "evener/core/buffer.h"
@@ -9,7 +9,7 @@
 
 namespace evener::cpu {
 
-/// A member's scratch for one tile's gradient, of layers up to `width` inputs wide.
+/// A member's scratch memory for one tile's gradient, in layers with up to `width` inputs.
 class TileUpdate {
  public:
   explicit TileUpdate(std::size_t width)

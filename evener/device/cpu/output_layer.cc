@@ -114,7 +114,7 @@ void OutputLayer::for_targets(const Part& mine, const Tile& tile, F f) {
   }
 }
 
-// The part of the loss that the targets bring, from their logits z: softmax -t z, sigmoid -z,
+// The targets' part of the loss, from their logits z: softmax -t z, sigmoid -z,
 // squared (z - 1)^2 / 2 - z^2 / 2.
 void OutputLayer::add_target_losses(Part& mine, const Tile& tile) {
   const double constant = network_.loss == Loss::squared ? 0.5 : 0.0;
@@ -133,11 +133,11 @@ void OutputLayer::walk_forward(const ModelVectors& vectors, Activity& input, int
   const Kernels& k = kernels();
   Part& mine = part(member);
   if (top > 0) mine.top.begin(top, samples_);
-  if (network_.loss != Loss::softmax && top == 0) return;  // one walk is enough
+  if (network_.loss != Loss::softmax && top == 0) return;  // one pass is enough
   const std::size_t forgotten = tiles(mine) - mine.kept_tiles;
   std::fill_n(mine.factor.data(), samples_.padded, 0.0F);
   for (std::size_t index = 0; index < tiles(mine); ++index) {
-    // Prediction never comes back to a tile, so it works in the one that is always in the cache.
+    // Prediction reads a tile only once, so it reuses one tile, which stays in the cache.
     Tile current = tile(mine, index);
     if (top > 0)
       current = {

@@ -1,10 +1,10 @@
 // The fused output layer: logits of a tile of labels, loss, error and update while the tile is in
 // the cache. The labels x width gradient never exists as a whole.
 //
-// Softmax needs every label's logit before the first gradient, so there are two walks over the
-// tiles. The first leaves exp(logit - running maximum) of as many tiles as fit the budget; the
-// second goes backwards, so that it starts with what the first one used last, rescales what was
-// kept and computes the rest again. Element-wise losses need one walk and keep nothing.
+// Softmax needs every label's logit before the first gradient, so there are two passes over the
+// tiles. The first keeps exp(logit - running maximum) of as many tiles as fit the budget. The
+// second goes backwards, so that it starts with cached tiles; it rescales the kept tiles and
+// computes the others again. Element-wise losses need one pass and keep nothing.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace evener::cpu {
 
 class OutputLayer {
  public:
-  /// `keep_bytes`: how much memory kept tiles may take, over all members.
+  /// `keep_bytes`: memory limit for kept tiles, over all members.
   OutputLayer(const Network& network, const LayerSegments& segments, std::size_t keep_bytes,
               int members);
 
@@ -34,7 +34,8 @@ class OutputLayer {
   void walk_backward(const ModelVectors& vectors, const UpdateRule& rule, Activity& input,
                      int member, bool want_error);
 
-  /// By one thread, afterwards. The loss of each sample summed; top labels appended to `out`.
+  /// Called by one thread afterwards. Returns the sum of the samples' losses; appends top labels to
+  /// `out`.
   double total_loss() const;
   void append_predictions(Predictions& out) const;
 
@@ -44,7 +45,7 @@ class OutputLayer {
     std::uint32_t sample;
     float weight;
   };
-  /// What a member holds for its own range of labels.
+  /// A member's state for its range of labels.
   struct Part {
     std::size_t begin = 0, end = 0;  // labels
     std::vector<Target> targets;     // of this range, by label
@@ -79,7 +80,7 @@ class OutputLayer {
   LayerSegments segments_;
   std::size_t keep_bytes_;
   Samples samples_;
-  std::vector<bool> labelled_;  // per sample: it has labels
+  std::vector<bool> labelled_;  // per sample: whether it has labels
   std::vector<Part> parts_;
 };
 

@@ -1,4 +1,4 @@
-// What processor this is, and how fast it multiplies and adds.
+// The processor's name and its peak speed of multiply-adds.
 #include <algorithm>
 #include <fstream>
 #include <numeric>

@@ -9,7 +9,7 @@ namespace evener::cpu {
 void TopLabels::begin(std::uint32_t k, const Samples& samples) {
   k_ = k;
   if (threshold_.size() < samples.padded) threshold_ = FloatBuffer(samples.padded);
-  // Padding samples never beat infinity.
+  // No padding sample exceeds infinity.
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::fill_n(threshold_.data(), samples.padded, kInfinity);
   std::fill_n(threshold_.data(), samples.count, -kInfinity);

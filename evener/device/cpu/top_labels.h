@@ -1,4 +1,4 @@
-// The best k labels of each sample so far, fed tile by tile.
+// The best k labels of each sample so far, updated tile by tile.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Scored {
 class TopLabels {
  public:
   void begin(std::uint32_t k, const Samples& samples);
-  /// Logits of labels [first, first + units). Tiles must come in order of their labels, so that of
-  /// equal logits the lower label is kept.
+  /// Logits of labels [first, first + units). Tiles must be in order of labels, so that for equal
+  /// logits the lower label is kept.
   void offer(const Columns& logits, std::size_t first, std::size_t units, const Samples& samples);
   /// Best first; fewer than k if fewer were offered.
   const std::vector<Scored>& of(std::size_t sample) const { return best_[sample]; }

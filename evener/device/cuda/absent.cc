@@ -1,4 +1,5 @@
-// The registry's row in a build without CUDA: names are understood, and refused with the reason.
+// The registry's row in a build without CUDA: accepts the names, and refuses to open devices, with
+// the reason.
 #include "evener/device/cuda/cuda_kind.h"
 #include "evener/device/cuda/names.h"
 

@@ -1,6 +1,6 @@
-// The element-wise arithmetic of a step, written once for the card's kernels and for the host: the
-// tests hold these very functions to the reference, since most machines that build them have no
-// card. nn/training.h and nn/network.h have the formulas.
+// The element-wise arithmetic of a step, shared by the card's kernels and the host. Most build
+// machines have no card, so the tests check these functions on the host. nn/training.h and
+// nn/network.h have the formulas.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@
 
 namespace evener::cuda {
 
-/// Below every logit: where a maximum starts, and what an empty place in a list of the best holds.
+/// Below every logit: the initial value of a maximum, and of empty entries in lists of best labels.
 inline constexpr float kLowest = -1e30F;
 
 /// 1 / (1 + exp(-z)); the exponential's argument is never positive, so nothing overflows.
@@ -32,20 +32,20 @@ EVENER_HOST_DEVICE inline float activation_of(Activation activation, float z) {
   return activation == Activation::sigmoid ? logistic(z) : std::tanh(z);
 }
 
-/// Through the activation's output.
+/// The derivative, from the activation's output.
 EVENER_HOST_DEVICE inline float derivative_of(Activation activation, float y) {
   if (activation == Activation::relu) return y > 0 ? 1.0F : 0.0F;
   return activation == Activation::sigmoid ? y * (1.0F - y) : 1.0F - y * y;
 }
 
-/// As core/random.h's mix32, which is the host's alone.
+/// The same as mix32 in core/random.h, which is host code.
 EVENER_HOST_DEVICE inline std::uint32_t mix(std::uint32_t x) {
   x = (x ^ (x >> 16)) * 0x7FEB352DU;
   x = (x ^ (x >> 15)) * 0x846CA68BU;
   return x ^ (x >> 16);
 }
 
-/// A DropoutMask as kernels get it.
+/// A DropoutMask for kernels.
 struct Dropout {
   std::uint32_t threshold = 0;  // 0: off
   std::uint32_t key = 0;
@@ -61,14 +61,14 @@ inline Dropout dropout_for(const DropoutMask& mask) {
   return {mask.threshold(), mask.key(), mask.scale()};
 }
 
-/// What a hidden unit gives to the next layer.
+/// The output of a hidden unit.
 EVENER_HOST_DEVICE inline float unit_output(Activation activation, const Dropout& dropout, float z,
                                             std::uint32_t sample, std::uint32_t unit) {
   return activation_of(activation, z) * dropout.factor(sample, unit);
 }
 
-/// The loss's gradient at a unit's sum, from that at its output. A dropped unit's output is 0 and
-/// tells nothing of its activation, but then the factor is 0 too.
+/// The gradient at a unit's sum, from the gradient at its output. The output of a dropped unit is
+/// 0, which does not determine its activation, but then the factor is 0 too.
 EVENER_HOST_DEVICE inline float unit_error(Activation activation, const Dropout& dropout,
                                            float output, float error, std::uint32_t sample,
                                            std::uint32_t unit) {
@@ -77,8 +77,8 @@ EVENER_HOST_DEVICE inline float unit_error(Activation activation, const Dropout&
   return error * factor * derivative_of(activation, y);
 }
 
-/// An element-wise loss at a logit whose target is 0, and its derivative. (What a target of 1
-/// changes: subtract 1 from the derivative; device/label_results.h has the loss.)
+/// An element-wise loss at a logit whose target is 0, and its derivative. (A target of 1 subtracts
+/// 1 from the derivative; device/accelerator/label_results.h has the loss.)
 struct PointLoss {
   float loss, gradient;
 };
@@ -89,7 +89,7 @@ EVENER_HOST_DEVICE inline PointLoss point_loss(Loss loss, float z) {
   return {(z > 0 ? z : 0.0F) + std::log1p(e), (z < 0 ? e : 1.0F) / (1.0F + e)};
 }
 
-/// What a sum of exp(z - top) is multiplied by so that it is one of exp(z - overall).
+/// The factor that converts a sum of exp(z - top) to one of exp(z - overall).
 EVENER_HOST_DEVICE inline float rescaling(float top, float overall) {
   return std::exp(top - overall);
 }
@@ -110,7 +110,7 @@ template <Optimizer kOptimizer>
 EVENER_HOST_DEVICE inline void update(const UpdateRule& rule, float l2, float g, float* weight,
                                       float* first, float* second) {
   if constexpr (kOptimizer == Optimizer::accumulate) {
-    *first += l2 == 0 ? g : g + l2 * *weight;  // without l2 the weight is not even read
+    *first += l2 == 0 ? g : g + l2 * *weight;  // without l2 the weight is not read
     return;
   }
   const float w = *weight;

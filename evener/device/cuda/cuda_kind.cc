@@ -1,4 +1,4 @@
-// CUDA devices, which are in a plug-in that is loaded when they are first needed.
+// CUDA devices, in a plug-in that is loaded on first use.
 #include "evener/device/cuda/cuda_kind.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// How CUDA devices are named; the same with and without CUDA in the build.
+// The names of CUDA devices, in builds with and without CUDA.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace evener::cuda {
 
-/// The card's number in `cuda:N`. UsageError where the name is not well formed.
+/// The card's number in `cuda:N`. UsageError if the name is not well formed.
 int parse_card(const std::string& name);
 
-/// The part of the registry's row that is about names.
+/// The names in the registry's row.
 DeviceKind named_kind();
 
 }  // namespace evener::cuda

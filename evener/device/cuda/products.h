@@ -1,5 +1,5 @@
-// Products of row-major matrices by a BLAS that knows only column-major ones. Seen by columns, a
-// row-major matrix is its own transpose, so C = A B is computed as C' = B' A'.
+// Products of row-major matrices with a column-major BLAS. Read by columns, a row-major matrix is
+// its transpose, so C = A B is computed as C' = B' A'.
 #pragma once
 
 #include <cassert>
@@ -16,7 +16,7 @@ struct Matrix {
 
 enum class Form { plain, transposed };
 
-/// sgemm's arguments in its own (column-major) words: c[m x n] = op(a)[m x k] op(b)[k x n] + beta
+/// The (column-major) arguments of sgemm: c[m x n] = op(a)[m x k] op(b)[k x n] + beta
 /// c.
 struct Gemm {
   Form form_a, form_b;
@@ -35,7 +35,7 @@ inline int blas_int(std::size_t value) {
   return static_cast<int>(value);
 }
 
-/// c = op(a) op(b) + beta c, all by rows.
+/// c = op(a) op(b) + beta c, with row-major matrices.
 inline Gemm row_major(Matrix a, Form form_a, Matrix b, Form form_b, float* c, std::size_t c_stride,
                       float beta) {
   const bool plain_a = form_a == Form::plain;
@@ -58,8 +58,8 @@ inline Gemm row_major(Matrix a, Form form_a, Matrix b, Form form_b, float* c, st
           blas_int(c_stride)};
 }
 
-// The three products of a layer. `weight` has a row a unit; `in`, `sums`, `gradient` and `error`
-// have a row a sample.
+// The three products of a layer. `weight` has one row per unit; `in`, `sums`, `gradient` and
+// `error` have one row per sample.
 
 /// sums = in weight'
 inline Gemm forward_product(Matrix in, Matrix weight, float* sums, std::size_t stride) {
@@ -67,8 +67,9 @@ inline Gemm forward_product(Matrix in, Matrix weight, float* sums, std::size_t s
 }
 /// error (+)= gradient weight
 inline Gemm error_product(Matrix gradient, Matrix weight, float* error, std::size_t stride,
-                          bool anew) {
-  return row_major(gradient, Form::plain, weight, Form::plain, error, stride, anew ? 0.0F : 1.0F);
+                          bool overwrite) {
+  return row_major(gradient, Form::plain, weight, Form::plain, error, stride,
+                   overwrite ? 0.0F : 1.0F);
 }
 /// out = gradient' in: the gradient of the weights.
 inline Gemm weight_product(Matrix gradient, Matrix in, float* out, std::size_t stride) {

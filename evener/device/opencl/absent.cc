@@ -1,4 +1,5 @@
-// The registry's row in a build without OpenCL: names are understood, and refused with the reason.
+// The registry's row in a build without OpenCL: accepts the names, and refuses to open devices,
+// with the reason.
 #include "evener/device/opencl/names.h"
 #include "evener/device/opencl/opencl_kind.h"
 

@@ -8,7 +8,7 @@ namespace evener::opencl {
 
 namespace {
 
-// As clblast_c.h declares them: the C interface of version 1 does not change.
+// Declared as in clblast_c.h: the C interface of version 1 is stable.
 constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112, kSuccess = 0;
 using Sgemm = int (*)(int layout, int a_transpose, int b_transpose, std::size_t m, std::size_t n,
                       std::size_t k, float alpha, cl_mem a, std::size_t a_offset,
@@ -21,7 +21,7 @@ struct Loaded {
   std::string file;
 };
 
-/// Never closed: what it compiled lives as long as the contexts do (context.cc).
+/// Never unloaded: its kernels live as long as the contexts (context.cc).
 Loaded load() {
   void* object = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) return {};

@@ -1,5 +1,4 @@
-// CLBlast's product of two matrices, if the library is installed: it is looked for at run
-// time and not needed to build or to run.
+// CLBlast's matrix product. The library is optional: it is loaded at run time if installed.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +22,10 @@ struct Gemm {
   float keep = 0;
 };
 
-/// The file that it was loaded from, which has its version; empty: it is not installed.
+/// The file of the library, whose name has the version; empty: not installed.
 std::string clblast_file();
 
-/// Puts it on the queue; false where CLBlast will not do it or is not there.
+/// Puts the product on the queue; false if CLBlast fails or is not installed.
 bool clblast_gemm(const Gemm& gemm, const cl::CommandQueue& queue);
 
 }  // namespace evener::opencl

@@ -15,7 +15,8 @@ namespace evener::opencl {
 
 namespace {
 
-// A chunk's logits stay in a processor's cache; elsewhere it must occupy a whole card.
+// On a processor, a chunk of logits must fit into the cache; on a card, it must occupy the whole
+// card.
 constexpr std::size_t kProcessorChunk = std::size_t{512} << 10;
 constexpr std::size_t kAcceleratorChunk = std::size_t{16} << 20;
 

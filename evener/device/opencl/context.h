@@ -1,4 +1,4 @@
-// One OpenCL device, opened: context, command queue and the errors that calls end in.
+// An open OpenCL device: context, command queue and error handling.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace evener::opencl {
 
-/// A processor wants panels that suit its caches and few items; others want many items that read
-/// neighbouring addresses.
+/// Processors use panels that fit their caches, and few items; other devices use many items that
+/// read neighbouring addresses.
 enum class Kind { processor, accelerator };
 
 class Products;
@@ -27,18 +27,18 @@ struct Context {
   std::size_t memory = 0;  // bytes that may be used
   std::size_t most_at_once = 0;
   std::string name;                    // as in --devices
-  std::shared_ptr<Products> products;  // null: all by our own kernels
+  std::shared_ptr<Products> products;  // null: always our kernels
 };
 
-/// Opens it; UsageError where there is no such device, with what there is.
+/// Opens a device; UsageError if there is no such device, with a list of the devices.
 std::shared_ptr<Context> open(const DeviceId& id, const DeviceOptions& options);
 
 MemoryLimits limits_of(const Context& context);
 
-/// Device and driver: what compiled and measured things depend on.
+/// Device and driver, on which binaries and measurements depend.
 std::string identity_of(const Context& context);
 
-/// DeviceError: what was being done, and OpenCL's error code in words.
+/// Throws DeviceError with the operation and the name of OpenCL's error code.
 [[noreturn]] void fail(const std::string& device, const std::string& what, const cl::Error& error);
 
 }  // namespace evener::opencl

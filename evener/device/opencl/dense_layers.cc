@@ -20,14 +20,14 @@ void DenseLayers::reserve(std::size_t units, std::size_t width) {
   pieces_ = make_buffer(*session_.context, pieces);
 }
 
-/// On a card columns are plain rows of `y` floats: what a library can multiply.
+/// On a card, the columns layout is plain rows of `y` floats, which a library can multiply.
 template <class Own, class Library>
 void DenseLayers::product(const char* name, const Gemm& gemm, const cl::Buffer& out, Own own,
                           Library library) {
   const Context& context = *session_.context;
   if (!context.products) return own(out);
   const ProductShape shape{name, gemm.m, gemm.n, gemm.k};
-  cl::Buffer trial;  // measuring must not disturb what is there
+  cl::Buffer trial;  // output of measurements
   const auto into_trial = [&](auto work) {
     return [&, work] {
       if (trial() == nullptr) trial = make_buffer(context, gemm.m * gemm.c.stride);
@@ -89,7 +89,8 @@ void DenseLayers::forward(const LayerSegments& layer, std::size_t first, std::si
 }
 
 void DenseLayers::backward(const LayerSegments& layer, std::size_t first, std::size_t units,
-                           const cl::Buffer& gradient, cl_uint2 from, Activity& in, bool anew) {
+                           const cl::Buffer& gradient, cl_uint2 from, Activity& in,
+                           bool overwrite) {
   const std::size_t weights = layer.weight.offset + first * layer.weight.stride;
   const cl_uint2 to = session_.columns_of(in.width);
   const cl_uint groups = word(session_.groups());
@@ -100,13 +101,13 @@ void DenseLayers::backward(const LayerSegments& layer, std::size_t first, std::s
                   .b = {gradient(), 0, from.s[1]},
                   .c = {in.error(), 0, to.s[1]},
                   .transposed = true,
-                  .keep = anew ? 0.0F : 1.0F};
+                  .keep = overwrite ? 0.0F : 1.0F};
   product(
       "backward", gemm, in.error,
       [&](const cl::Buffer& error) {
         session_.program.run("backward", groups, in.width / session_.program.tiling().tile,
                              session_.parameters(), offset64(weights), word(in.width), word(units),
-                             gradient, from, groups, error, to, word(anew ? 1 : 0));
+                             gradient, from, groups, error, to, word(overwrite ? 1 : 0));
       },
       [](const cl::Buffer&) {});
 }

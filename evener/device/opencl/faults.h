@@ -3,12 +3,11 @@
 
 namespace evener::opencl {
 
-/// The n-th call from now on fails with DeviceError, and all after it, as on a lost device. Until
-/// the next call of this function; n < 0: none fails. Returns how many calls there were since the
-/// last time.
+/// The n-th call of before_call from now on, and all later ones, throw DeviceError, as on a lost
+/// device. n < 0: none fails. Returns the number of calls since the last call of this function.
 long fail_from_call(long n);
 
-/// Before every command that goes to a device; `what` names it in the error.
+/// Called before every command to a device; `what` names it in the error.
 void before_call(const char* what);
 
 }  // namespace evener::opencl

@@ -1,4 +1,5 @@
-// What a step does on an OpenCL device, layer by layer; accelerator/replica_on.h has the order.
+// The operations of a step on an OpenCL device, layer by layer; accelerator/replica_on.h has their
+// order.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@ namespace evener::opencl {
 
 namespace {
 
-/// The loader answers "no platform" with an error: for us that is an empty list.
+/// The loader reports "no platform" as an error; here it is an empty list.
 std::vector<cl::Platform> platforms() {
   std::vector<cl::Platform> found;
   try {
@@ -29,8 +29,7 @@ std::vector<cl::Device> devices_of(const cl::Platform& platform) {
   return found;
 }
 
-/// Both kinds of kernels need what OpenCL 1.2 does not promise: a compiler and 32-bit addresses of
-/// little-endian floats.
+/// Checks properties that OpenCL 1.2 does not guarantee: a compiler, and little-endian floats.
 std::string why_not(const cl::Device& device) {
   if (!device.getInfo<CL_DEVICE_AVAILABLE>()) return "it is not available";
   if (!device.getInfo<CL_DEVICE_COMPILER_AVAILABLE>()) return "it has no compiler for kernels";

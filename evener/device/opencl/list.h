@@ -1,4 +1,4 @@
-// Which OpenCL devices there are.
+// Lists OpenCL devices.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace evener::opencl {
 
 struct Found {
   DeviceId id;
-  std::string description;  // for people
+  std::string description;  // human-readable
   bool processor = false;   // the same cores as the device `cpu`
   unsigned compute_units = 0;
   std::size_t memory = 0;
   std::string why_not;  // empty: it can be used
 };
 
-/// Every device of every platform; empty where there is no OpenCL runtime.
+/// Every device of every platform; empty if there is no OpenCL runtime.
 std::vector<Found> list();
 
-/// UsageError where there is none, with what there is.
+/// UsageError if there is no such device; the message lists the devices.
 cl::Device find(const DeviceId& id);
 
 }  // namespace evener::opencl

@@ -20,7 +20,7 @@ inline cl::Buffer make_buffer(const Context& context, std::size_t floats) {
   return buffer;
 }
 
-/// Put on the queue; `data` must stay as it is until something later on the queue has ended.
+/// Asynchronous on the queue; `data` must not change until later work on the queue has ended.
 template <class T>
 void write(const Context& context, const cl::Buffer& buffer, std::span<const T> data,
            std::size_t offset = 0) {
@@ -30,7 +30,7 @@ void write(const Context& context, const cl::Buffer& buffer, std::span<const T> 
                                    data.data());
 }
 
-/// Put on the queue; `data` is there after finish().
+/// Asynchronous on the queue; `data` is valid after finish().
 template <class T>
 void read(const Context& context, const cl::Buffer& buffer, std::span<T> data,
           std::size_t offset = 0) {

@@ -1,4 +1,4 @@
-// How OpenCL devices are named; the same with and without OpenCL in the build.
+// The names of OpenCL devices, in builds with and without OpenCL.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ struct DeviceId {
 };
 
 std::string to_string(const DeviceId& id);
-/// UsageError where the name is not well formed.
+/// UsageError if the name is not well formed.
 DeviceId parse_device_id(const std::string& name);
 
-/// The part of the registry's row that is about names.
+/// The names in the registry's row.
 DeviceKind named_kind();
 
 }  // namespace evener::opencl

@@ -46,7 +46,7 @@ ListedDevice listed(const opencl::Found& found) {
   device.facts.push_back({"parts", device.parts});
   device.lines.push_back(
       fmt::format("parts of one unit each: {} to {}", device.parts.front(), device.parts.back()));
-  // Where there is no card, its layouts and CLBlast's products are tested on a processor.
+  // Without a card, its layouts and CLBlast's products are tested on a processor.
   device.variants = {"card"};
   if (!opencl::clblast_file().empty()) device.variants.emplace_back("clblast");
   return device;

@@ -20,7 +20,7 @@ class OpenClReplica final : public accelerator::ReplicaOn<Layers> {
   bool adopt_blocks(const Blocks& blocks, Replica& owner) override;
 
  private:
-  /// Parts of one device: their buffers are in one context.
+  /// Whether both are parts of one device: their buffers are in one context.
   bool shares_memory_with(const Replica& other) const {
     const auto* neighbour = dynamic_cast<const OpenClReplica*>(&other);
     return neighbour != nullptr &&
@@ -37,7 +37,7 @@ class OpenClReplica final : public accelerator::ReplicaOn<Layers> {
     session().wait();
   }
 
-  cl::Buffer sum_;  // of a merge that was worked out here
+  cl::Buffer sum_;  // sum of a merge
 };
 
 bool OpenClReplica::sum_blocks(const Blocks& blocks, std::span<Replica* const> replicas,

@@ -5,7 +5,7 @@ namespace evener::opencl {
 namespace {
 
 constexpr float kLowest = -1e30F;
-// Over how many items a chunk's labels are dealt where one item a sample would leave a card idle.
+// Slices of a chunk's labels on a card: one item per sample would leave the card idle.
 constexpr unsigned kAcceleratorSlices = 16;
 
 }  // namespace
@@ -98,8 +98,9 @@ void OutputKernels::softmax_again(const LabelChunk& chunk) {
                        word(chunk.labels), groups, tops_, factors_);
 }
 
-void OutputKernels::backward(const LabelChunk& chunk, Activity& input, bool anew) {
-  dense_.backward(layer(), chunk.first, chunk.labels, logits_of(chunk), columns(), input, anew);
+void OutputKernels::backward(const LabelChunk& chunk, Activity& input, bool overwrite) {
+  dense_.backward(layer(), chunk.first, chunk.labels, logits_of(chunk), columns(), input,
+                  overwrite);
 }
 
 void OutputKernels::update(const LabelChunk& chunk, const Activity& input, const Rule& rule) {

@@ -1,5 +1,4 @@
-// The kernels of the output layer, and the memory that they work in; accelerator/output_layer.h has
-// their order.
+// The kernels of the output layer, and their memory; accelerator/output_layer.h has their order.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +28,7 @@ class OutputKernels {
   void pointwise(const LabelChunk& chunk);
   void sum_losses();
   void subtract_targets(const LabelChunk& chunk);
-  void backward(const LabelChunk& chunk, Activity& input, bool anew);
+  void backward(const LabelChunk& chunk, Activity& input, bool overwrite);
   void update(const LabelChunk& chunk, const Activity& input, const Rule& rule);
 
   void clear_best(std::uint32_t top);
@@ -51,18 +50,18 @@ class OutputKernels {
 
   Session& session_;
   DenseLayers& dense_;
-  unsigned slices_;  // over which a chunk's labels are dealt
+  unsigned slices_;  // slices of a chunk's labels
   accelerator::ChunkPlan plan_;
   std::vector<cl::Buffer> kept_;        // exponentials of the first chunks
   cl::Buffer scratch_;                  // logits of a chunk that is not kept
   cl::Buffer maxima_, sums_;            // per slice and sample
   cl::Buffer tops_, totals_, factors_;  // per sample
   cl::Buffer target_logits_;
-  std::size_t targets_ = 0;        // that it holds
+  std::size_t targets_ = 0;        // capacity
   cl::Buffer best_, best_labels_;  // per slice and sample, the `best_kept_` best
   std::uint32_t best_kept_ = 0;
 
-  // What came back.
+  // Results on the host.
   std::vector<float> host_target_logits_, host_tops_, host_totals_, host_best_;
   std::vector<std::uint32_t> host_best_labels_;
 };

@@ -10,8 +10,8 @@ void PackedRows::zero(Vector vector, std::size_t offset) const {
 
 void PackedRows::reserve(std::size_t rows, std::size_t width) {
   if (rows <= capacity_) return;
-  const std::size_t wanted = rows * 5 / 4;  // so that this does not happen at every other call
-  capacity_ = 0;                            // until all of it is there
+  const std::size_t wanted = rows * 5 / 4;  // some more, so that it is rarely reallocated
+  capacity_ = 0;                            // until everything is allocated
   rows_ = make_buffer(*session_.context, wanted);
   packed_ = make_buffer(*session_.context, wanted * width);
   host_.resize(wanted * width);

@@ -1,5 +1,5 @@
-// Rows of a vector side by side on the device, and copies of them; accelerator/row_copies.h has
-// their order.
+// Packed rows of a vector on the device, and copies of them; accelerator/row_copies.h has their
+// order.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kRounds = 4;
 
-/// Batches and chunks come in many sizes: those between two powers of two share a choice.
+/// Batches and chunks have many sizes: those between two powers of two share a choice.
 std::string key_of(const ProductShape& shape) {
   return fmt::format("{} {}x{}x{}", shape.name, std::bit_ceil(shape.m), std::bit_ceil(shape.n),
                      std::bit_ceil(shape.k));
@@ -77,7 +77,7 @@ Products::Choice Products::measure(const DoProduct& own, const DoProduct& librar
                                    const std::function<void()>& finish) const {
   Choice choice;
   choice.own_ms = choice.library_ms = std::numeric_limits<double>::infinity();
-  for (int round = -1; round < kRounds; ++round) {  // the first compiles and does not count
+  for (int round = -1; round < kRounds; ++round) {  // the first compiles and is not timed
     for (auto [work, best] : {std::pair{&own, &choice.own_ms}, {&library, &choice.library_ms}}) {
       const Stopwatch watch;
       const bool done = (*work)();
@@ -105,7 +105,7 @@ bool Products::read(const std::string& key, Choice& choice) const {
   return choice.library || by == "own";
 }
 
-/// A choice that cannot be kept is found again at the next start.
+/// A choice that cannot be written is measured again at the next start.
 void Products::write(const std::string& key, const Choice& choice) const {
   if (cache_directory_.empty()) return;
   try {

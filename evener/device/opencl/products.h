@@ -1,6 +1,6 @@
-// Which computes a product: our own kernel or CLBlast's. On cards that is measured once for each
-// shape and kept on disk beside the compiled kernels. Never on processors: there our kernels win by
-// ten to one (bench/clblast) and CLBlast's first call takes seconds.
+// Chooses between our kernel and CLBlast for a product. On cards, each shape is measured once, and
+// the choice is cached on disk with the compiled kernels. On processors our kernels are always
+// used: they are ten times as fast (bench/clblast), and CLBlast's first call takes seconds.
 #pragma once
 
 #include <functional>
@@ -14,26 +14,27 @@
 namespace evener::opencl {
 
 struct ProductShape {
-  std::string name;                 // which of a layer's products it is
+  std::string name;                 // which product of a layer
   std::size_t m = 0, n = 0, k = 0;  // m x k times k x n
 };
 
-/// Puts the product on the queue; false where that cannot be done.
+/// Puts the product on the queue; false on failure.
 using DoProduct = std::function<bool()>;
 
 class Products {
  public:
-  /// `identity` is all that a choice depends on beside the shape: device, driver, kernels.
+  /// `identity`: device, driver and kernels, on which a choice depends in addition to the shape.
   Products(std::string device, std::string identity, ProductsBy by, std::string cache_directory);
 
-  /// Whether CLBlast does products like this one. The first time, `own` and `library` are done a
-  /// few times in turns (what they write is of no use), with `finish` after each.
+  /// Whether CLBlast computes products of this shape. The first call measures: it runs `own` and
+  /// `library` a few times in turn (their output is discarded), with `finish` after each.
   bool by_library(const ProductShape& shape, const DoProduct& own, const DoProduct& library,
                   const std::function<void()>& finish);
-  /// CLBlast failed: our kernel computes those from here on. DeviceError where only CLBlast may.
+  /// CLBlast failed: our kernel computes this shape from now on. DeviceError if only CLBlast is
+  /// allowed.
   void give_up(const ProductShape& shape);
 
-  /// What was chosen since this was last called.
+  /// The choices since the last call.
   std::vector<std::string> take_notes();
 
  private:
@@ -51,7 +52,7 @@ class Products {
   std::string device_, identity_;
   ProductsBy by_;
   std::string cache_directory_;
-  std::mutex mutex_;  // notes are asked for while the device works
+  std::mutex mutex_;  // notes are read while the device computes
   std::map<std::string, Choice> choices_;
   std::vector<std::string> notes_;
 };

@@ -18,7 +18,7 @@ namespace evener::opencl {
 
 namespace {
 
-// Items for each compute unit of a processor: enough that an uneven share does not leave it idle.
+// Items per compute unit of a processor: enough to balance uneven work.
 constexpr std::size_t kItemsPerCore = 4;
 constexpr std::size_t kMostOuter = 1 << 14;
 
@@ -44,10 +44,10 @@ std::string build_log(const cl::Program& program, const cl::Device& device) {
   }
 }
 
-// A kept binary begins with its checksum: PoCL crashes on a damaged one rather than refuse it.
+// A cached binary begins with its checksum, because PoCL crashes on a damaged binary.
 constexpr std::size_t kChecksum = sizeof(XXH64_hash_t);
 
-/// Nothing where the file is not there, is damaged or the driver will not have it.
+/// nullopt if the file is missing or damaged, or if the driver rejects it.
 std::optional<cl::Program> from_cache(const Context& context, const std::string& file) {
   if (!std::filesystem::exists(file)) return std::nullopt;
   try {
@@ -68,7 +68,7 @@ std::optional<cl::Program> from_cache(const Context& context, const std::string&
   }
 }
 
-/// A cache that cannot be written costs time at the next start, no more.
+/// Ignores failures: without a cache file the next start only takes longer.
 void to_cache(const cl::Program& program, const Context& context, const std::string& file) {
   try {
     const auto devices = program.getInfo<CL_PROGRAM_DEVICES>();
@@ -123,7 +123,7 @@ cl::Program build_program(const Context& context, const std::string& source,
 
 namespace {
 
-/// Replicas of one device share what was built for it. Never released: see shared() in context.cc.
+/// Replicas of one device share its built programs. Never released: see shared() in context.cc.
 cl::Program shared_build(const Context& context, const std::string& source,
                          const std::string& options, const std::string& cache_directory) {
   static std::mutex mutex;
@@ -167,10 +167,10 @@ void Program::launch(const cl::Kernel& kernel, std::size_t inner, std::size_t ou
   before_call("kernel");
   if (inner == 0 || outer == 0) return;
   if (context_->kind == Kind::processor) {
-    // One item a core and a few to spare; with one core there is nothing to share.
+    // One item per core and a few more; with one core there is nothing to balance.
     const std::size_t items =
         context_->compute_units == 1 ? 1 : kItemsPerCore * context_->compute_units;
-    // The inner loop is the one that reuses a cache: it is not split, unless there is no other.
+    // The inner loop reuses the cache, so it is split only if there is no outer loop.
     const std::size_t split = outer == 1 ? inner : outer;
     const std::size_t count = std::min(items, split);
     context_->queue.enqueueNDRangeKernel(kernel, cl::NullRange,

@@ -9,7 +9,7 @@
 
 namespace evener::opencl {
 
-/// How the work is cut: what the kernels call these in capitals.
+/// The tiling parameters; the kernels have them in capitals.
 struct Tiling {
   unsigned vec, nv, tile, block, strip, wg;
   unsigned panel() const { return vec * nv; }
@@ -21,20 +21,20 @@ Tiling tiling_for(const Context& context);
 cl::Program build_program(const Context& context, const std::string& source,
                           const std::string& options, const std::string& cache_directory);
 
-/// A file that says that the kernels of this optimizer were compiled here before, be they kept by
-/// us or, as those of a part of a device, by the driver alone.
+/// A marker file: the kernels of this optimizer were compiled on this machine before, and are
+/// cached by us or (for parts of a device) by the driver.
 std::string mark_of(const Context& context, Optimizer optimizer,
                     const std::string& cache_directory);
 
 class Program {
  public:
-  /// What was built is kept in `cache_directory`; empty: only in memory.
+  /// Binaries are cached in `cache_directory`; empty: only in memory.
   Program(std::shared_ptr<Context> context, Optimizer optimizer,
           const std::string& cache_directory);
 
   const Tiling& tiling() const { return tiling_; }
 
-  /// Puts a kernel on the queue. `inner` and `outer` are the counts of the kernel's loops over
+  /// Puts a kernel on the queue. `inner` and `outer` are the sizes of the kernel's loops over
   /// dimensions 0 and 1.
   template <class... Arguments>
   void run(const char* kernel, std::size_t inner, std::size_t outer,

@@ -43,7 +43,8 @@ Session::Session(std::shared_ptr<Context> opened, const Network& for_network,
 
 void Session::drain() const {
   for (const cl::CommandQueue& queue : {context->queue, copies_}) {
-    if (queue() != nullptr) clFinish(queue());  // of a lost device: fails, and nothing is under way
+    if (queue() != nullptr)
+      clFinish(queue());  // fails on a lost device; then nothing is in progress
   }
 }
 

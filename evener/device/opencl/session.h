@@ -1,5 +1,5 @@
-// What the parts of a replica share: the device, the program, the model's vectors, the batch at
-// hand and where things lie in it.
+// The shared state of a replica's parts: the device, the program, the model's vectors, and the
+// current batch.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace evener::opencl {
 
-// As the structures of the same names in the kernels.
+// The same structures as in the kernels.
 struct Rule {
   cl_float rate, momentum, beta2, root_scale, epsilon, l2, clip;
 };
@@ -41,10 +41,10 @@ struct Activity {
   cl::Buffer columns, rows, error;
 };
 
-/// A batch on the device, or on its way there.
+/// A batch on the device, or being copied to it.
 struct DeviceBatch {
   cl::Buffer buffer;
-  std::size_t words = 0;  // that the buffer holds
+  std::size_t words = 0;  // capacity of the buffer
   cl::Event arrived;
 };
 
@@ -56,33 +56,33 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() { drain(); }
-  /// Waits for what is under way, whatever becomes of it: copies must not outlive their memory.
+  /// Waits for all work in progress and ignores its errors: copies must not outlive their memory.
   void drain() const;
 
-  // As accelerator::BatchSlots.
+  // As in accelerator::BatchSlots.
   void begin(const Batch& batch, const Step& step, bool grouped) {
     slots_.begin(*this, batch, step, grouped);
   }
   void prepare(const Batch& batch, const Step& step) { slots_.prepare(*this, batch, step); }
   const BatchImage& image() const { return slots_.image(); }
   const cl::Buffer& batch() const { return slots_.copy().buffer; }
-  // What they copy with.
+  // The Link of BatchSlots.
   static void await_copy(DeviceBatch& batch);
   void start_copy(DeviceBatch& batch, const std::vector<std::uint32_t>& words);
   void hold_for(const DeviceBatch& batch);
 
-  /// Starts what is on the queue.
+  /// Starts the work on the queue.
   void flush() const { context->queue.flush(); }
-  /// Until all of it has ended.
+  /// Waits until all of it has ended.
   void wait() const { finish(*context); }
 
   std::size_t groups() const { return image().samples / panel; }
 
   const cl::Buffer& parameters() const { return vectors.front(); }
-  /// The optimizer's state; where it keeps none the kernels get a buffer they do not touch.
+  /// The optimizer's state; without state, a buffer that the kernels do not access.
   const cl::Buffer& state(std::size_t i) const { return vectors[std::min(i, vectors.size() - 1)]; }
 
-  // Strides of a matrix of so many units, for batches of up to `capacity` samples.
+  // Strides of a matrix of `units` units, for batches of up to `capacity` samples.
   cl_uint2 columns_of(std::size_t width) const;
   cl_uint2 rows_of(std::size_t width) const;
   cl_uint2 plain_rows_of(std::size_t width) const { return strides(panel, width); }

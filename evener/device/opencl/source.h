@@ -5,7 +5,7 @@
 
 namespace evener::opencl {
 
-extern const std::string kForwardSource;  // what reads parameters
-extern const std::string kUpdateSource;   // what changes them; needs OPTIMIZER
+extern const std::string kForwardSource;  // kernels that read parameters
+extern const std::string kUpdateSource;   // kernels that update them; needs OPTIMIZER
 
 }  // namespace evener::opencl

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t kTiny = 32;  // units of a layer, features, labels: enough for a panel
 
-/// The same layers, small: kernels are the same whatever the sizes.
+/// The same layers, small: kernels do not depend on the sizes.
 Network tiny(Network network) {
   network.features = std::min(network.features, kTiny);
   network.labels = std::min(network.labels, kTiny);
@@ -29,7 +29,7 @@ Network tiny(Network network) {
 
 void launch_all(const std::shared_ptr<Context>& context, const Network& network,
                 const Training& training, const std::string& cache_directory) {
-  // Whose products are faster is measured at the sizes of the run, not here.
+  // Products are measured at the sizes of the run, not here.
   auto plain = std::make_shared<Context>(*context);
   plain->products.reset();
   const auto replica = make_opencl_replica(plain, network, training, cache_directory);
@@ -69,7 +69,7 @@ void warm_up(const std::shared_ptr<Context>& context, const Network& network,
   launch_all(context, tiny(network), training, options.cache_directory);
   warm.insert(key);
   if (!compiled && !mark.empty()) {
-    const std::ofstream left(mark);  // where that fails the line comes again, no more
+    const std::ofstream left(mark);  // if it fails, the message is shown again next time
   }
 }
 

@@ -1,5 +1,5 @@
-// The first steps on a device wait for a compiler: drivers compile a kernel when it is first
-// launched, whatever was built before. Timed steps would include that.
+// Warms up a device before timed steps: drivers compile a kernel at its first launch, even if the
+// program was built before.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace evener::opencl {
 
-/// Launches the kernels that such a network needs, on a tiny one. Once in a process for each device
-/// and kind of network; `say` is told where no earlier run has compiled them.
+/// Launches the kernels that such a network needs, on a tiny network. Done once per process for
+/// each device and kind of network. Calls `say` if no earlier run has compiled the kernels.
 void warm_up(const std::shared_ptr<Context>& context, const Network& network,
              const Training& training, const DeviceOptions& options);
 

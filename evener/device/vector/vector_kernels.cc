@@ -2,7 +2,7 @@
 
 #include "evener/core/error.h"
 
-// SSSE3 adds nothing over the SSE4 version but time to compile.
+// An SSSE3 version would add only compile time over SSE4.
 #define HWY_DISABLED_TARGETS HWY_SSSE3
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "evener/device/vector/vector_kernels.cc"
@@ -16,8 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace evener {
 namespace HWY_NAMESPACE {
 
-// The rules of nn/training.h, a vector at a time. Beyond n the last vector meets padding,
-// whose gradient is zero and which therefore stays zero.
+// The rules of nn/training.h, a vector at a time. After n, the last vector covers padding, whose
+// gradient is zero, so it stays zero.
 template <Optimizer kOptimizer>
 HWY_INLINE void update_with(const UpdateRule& rule, const RowState& row, const float* gradient,
                             std::size_t n, float l2) {

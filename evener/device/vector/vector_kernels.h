@@ -1,5 +1,5 @@
-// Operations on vectors in host memory: what a merge, a push or an update does with a model,
-// whatever device trains it. One version for each instruction set, chosen at run time.
+// Operations on vectors in host memory, for merges, pushes and updates of models on any device. One
+// version per instruction set, chosen at run time.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace evener {
 
-/// Twice the widest vector of any instruction set, in floats. Lengths are multiples of this, or
-/// what follows up to the next multiple is padding.
+/// Twice the widest vector of any instruction set, in floats. Lengths are multiples of this, or are
+/// followed by padding up to the next multiple.
 inline constexpr std::size_t kVectorMultiple = 32;
 
-/// One row of parameters with its optimizer state (null where the rule keeps none).
+/// One row of parameters with its optimizer state (null if the rule keeps none).
 struct RowState {
   float* weight;
   float* first;
@@ -35,7 +35,7 @@ struct ModelVectors {
 };
 
 struct VectorKernels {
-  /// Applies the rule to n consecutive parameters; what follows up to a whole vector is padding.
+  /// Applies the rule to n consecutive parameters; the rest of the last vector is padding.
   void (*update)(const UpdateRule& rule, const RowState& row, const float* gradient, std::size_t n,
                  float l2);
 
@@ -54,10 +54,10 @@ struct VectorKernels {
 /// The version for this processor.
 const VectorKernels& vector_kernels();
 
-/// The instruction sets that were built and run here, best first.
+/// The instruction sets that are built and that this machine supports, best first.
 std::vector<std::string> instruction_sets();
-/// For tests: switches to one of them. `choose_others` is called while it is selected, so that
-/// other tables of kernels follow. UsageError where there is no such set.
+/// For tests: switches to one of them. `choose_others` selects other tables of kernels too.
+/// UsageError if there is no such set.
 void use_instruction_set(const std::string& name, const std::function<void()>& choose_others);
 
 }  // namespace evener

@@ -34,7 +34,7 @@ void AppendFile::append(std::string_view record) {
   fail("cannot write");
   struct stat status {};
   if (written > 0 && fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) {
-    // Shortening a file needs no space; were it to fail all the same, the reader sees a torn line.
+    // Truncation needs no space. If it still fails, the reader sees a torn line.
     [[maybe_unused]] const int ignored =
         ftruncate(descriptor_, status.st_size - static_cast<off_t>(written));
   }

@@ -1,4 +1,4 @@
-// A file that grows by whole records, for logs that must not stop the run that writes them.
+// An append-only file of whole records, for logs. A failing log must not stop the run.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace evener {
 
-/// Nothing here throws: the first failure is kept for `take_warning`, later ones are silent. A
-/// record that did not fit is taken back, so that what can be read is always whole.
+/// Does not throw: the first failure is stored for `take_warning`, later ones are silent. A partly
+/// written record is removed, so that readers see whole records only.
 class AppendFile {
  public:
   explicit AppendFile(const std::string& path);
@@ -17,7 +17,7 @@ class AppendFile {
   ~AppendFile();
 
   void append(std::string_view record);
-  /// Cuts off what a killed writer left behind the last line break.
+  /// Truncates the file after the last line break, in case an earlier writer was killed.
   void drop_torn_line();
   std::string take_warning();
 

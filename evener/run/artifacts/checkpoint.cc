@@ -28,11 +28,11 @@ constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kStateFile = "state.safetensors";
 constexpr const char* kFormat = "2";
 constexpr std::size_t kMaxStates = 8;
-constexpr std::size_t kMaxMetadata = std::size_t{1} << 20;  // of one JSON text
+constexpr std::size_t kMaxMetadata = std::size_t{1} << 20;  // bytes of one JSON text
 constexpr std::string_view kTemporary = ".tmp-";            // anything so named may be removed
 constexpr std::string_view kStep = "step-";
-// A step that is saved again: the old one steps aside until the new one has its name.
-constexpr std::string_view kAside = ".old";
+// When a step is saved again, the old checkpoint has this suffix until the new one has its name.
+constexpr std::string_view kBackup = ".old";
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {
   throw Error(path.string() + ": " + what + ": " + std::strerror(error));
@@ -41,7 +41,7 @@ constexpr std::string_view kAside = ".old";
 void sync_directory(const fs::path& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) fail(path, "cannot open", errno);
-  // EINVAL: a file system that cannot sync directories; nothing more can be done on it.
+  // EINVAL: the file system cannot sync directories.
   const int error = fsync(descriptor) != 0 && errno != EINVAL ? errno : 0;
   close(descriptor);
   if (error != 0) fail(path, "cannot sync", error);
@@ -51,27 +51,27 @@ void rename_directory(const fs::path& from, const fs::path& to) {
   if (rename(from.c_str(), to.c_str()) != 0) fail(to, "cannot rename its temporary", errno);
 }
 
-struct Place {
+struct StoredCheckpoint {
   std::uint64_t step = 0;
-  bool aside = false;
+  bool is_backup = false;
   fs::path path;
 };
 
-std::optional<Place> place_of(const fs::path& path) {
+std::optional<StoredCheckpoint> parse_path(const fs::path& path) {
   const std::string name = path.filename().string();
   std::string_view digits = name;
   if (digits.substr(0, kStep.size()) != kStep) return std::nullopt;
   digits.remove_prefix(kStep.size());
-  Place place{0, false, path};
+  StoredCheckpoint entry{0, false, path};
   const char* end = digits.data() + digits.size();
-  const auto [rest, error] = std::from_chars(digits.data(), end, place.step);
+  const auto [rest, error] = std::from_chars(digits.data(), end, entry.step);
   const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
-  place.aside = suffix == kAside;
-  if (error != std::errc() || (!suffix.empty() && !place.aside)) return std::nullopt;
-  return place;
+  entry.is_backup = suffix == kBackup;
+  if (error != std::errc() || (!suffix.empty() && !entry.is_backup)) return std::nullopt;
+  return entry;
 }
 
-/// Complete before anything is done to the directory; one that does not exist is empty.
+/// The whole list is read before the directory is changed. A missing directory gives an empty list.
 std::vector<fs::path> list(const fs::path& directory) {
   std::vector<fs::path> paths;
   std::error_code error;
@@ -84,36 +84,37 @@ std::vector<fs::path> list(const fs::path& directory) {
   return paths;
 }
 
-/// Newest first; of one step the one that stepped aside last.
-std::vector<Place> places_in(const fs::path& directory) {
-  std::vector<Place> places;
+/// Newest first; for the same step, the backup last.
+std::vector<StoredCheckpoint> list_stored(const fs::path& directory) {
+  std::vector<StoredCheckpoint> stored;
   for (const fs::path& path : list(directory)) {
-    if (auto place = place_of(path)) places.push_back(std::move(*place));
+    if (auto entry = parse_path(path)) stored.push_back(std::move(*entry));
   }
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
-    return a.step != b.step ? a.step > b.step : a.aside < b.aside;
+  std::sort(stored.begin(), stored.end(), [](const StoredCheckpoint& a, const StoredCheckpoint& b) {
+    return a.step != b.step ? a.step > b.step : a.is_backup < b.is_backup;
   });
-  return places;
+  return stored;
 }
 
-/// First under a name that nobody loads, so that a half-removed checkpoint is never seen.
-void remove_place(const Place& place) {
-  const fs::path grave =
-      place.path.parent_path() / (std::string(kTemporary) + place.path.filename().string());
-  std::error_code ignored;  // what stays behind is removed by the next save
-  fs::rename(place.path, grave, ignored);
-  if (!ignored) fs::remove_all(grave, ignored);
+/// Renames the directory to a temporary name first, so that a partly removed checkpoint is never
+/// loaded.
+void remove_stored(const StoredCheckpoint& entry) {
+  const fs::path temporary =
+      entry.path.parent_path() / (std::string(kTemporary) + entry.path.filename().string());
+  std::error_code ignored;  // the next save removes leftovers
+  fs::rename(entry.path, temporary, ignored);
+  if (!ignored) fs::remove_all(temporary, ignored);
 }
 
 void remove_leftovers(const fs::path& directory) {
-  std::error_code ignored;  // what cannot be removed is in nobody's way
+  std::error_code ignored;  // a leftover does no harm
   for (const fs::path& path : list(directory)) {
     const std::string name = path.filename().string();
     if (name.compare(0, kTemporary.size(), kTemporary) == 0) fs::remove_all(path, ignored);
   }
 }
 
-// Text, because JSON numbers know neither infinities nor NaN, which a best metric or a loss can be.
+// As text, because JSON has no infinity or NaN, and a metric or a loss can be either.
 std::string exact(double value) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
@@ -215,12 +216,12 @@ void load_state(const std::string& path, Checkpoint& checkpoint) {
   }
 }
 
-Checkpoint load_place(const Place& place) {
+Checkpoint load_stored(const StoredCheckpoint& entry) {
   Checkpoint checkpoint;
-  checkpoint.model = load_model(place.path / kModelFile);
-  load_state(place.path / kStateFile, checkpoint);
-  if (checkpoint.progress.step != place.step) {
-    throw Error(fmt::format("{}: is of step {}", place.path.string(), checkpoint.progress.step));
+  checkpoint.model = load_model(entry.path / kModelFile);
+  load_state(entry.path / kStateFile, checkpoint);
+  if (checkpoint.progress.step != entry.step) {
+    throw Error(fmt::format("{}: is of step {}", entry.path.string(), checkpoint.progress.step));
   }
   return checkpoint;
 }
@@ -237,15 +238,15 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& directory,
   const std::string name = fmt::format("{}{:08}", kStep, checkpoint.progress.step);
   const fs::path temporary = parent / (std::string(kTemporary) + name);
   const fs::path target = parent / name;
-  const fs::path aside = parent / (name + std::string(kAside));
+  const fs::path backup = parent / (name + std::string(kBackup));
   try {
     if (!fs::create_directory(temporary, error)) fail(temporary, "cannot create", error.value());
     save_model(checkpoint.model, temporary / kModelFile);
     save_state(checkpoint, temporary / kStateFile);
     sync_directory(temporary);
     if (fs::exists(target, error)) {
-      remove_place({checkpoint.progress.step, true, aside});
-      rename_directory(target, aside);
+      remove_stored({checkpoint.progress.step, true, backup});
+      rename_directory(target, backup);
     }
     rename_directory(temporary, target);
     sync_directory(parent);
@@ -255,36 +256,36 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& directory,
   }
 
   int kept = 0;
-  for (const Place& place : places_in(parent)) {
-    const bool stale = place.aside || place.step > checkpoint.progress.step;
-    if (stale || ++kept > std::max(keep, 1)) remove_place(place);
+  for (const StoredCheckpoint& entry : list_stored(parent)) {
+    const bool stale = entry.is_backup || entry.step > checkpoint.progress.step;
+    if (stale || ++kept > std::max(keep, 1)) remove_stored(entry);
   }
 }
 
 std::optional<Checkpoint> load_checkpoint(const std::string& directory,
                                           const std::function<void(const std::string&)>& warn) {
-  const std::vector<Place> places = places_in(directory);
+  const std::vector<StoredCheckpoint> stored = list_stored(directory);
   std::string last;
-  for (const Place& place : places) {
+  for (const StoredCheckpoint& entry : stored) {
     try {
-      return load_place(place);
+      return load_stored(entry);
     } catch (const Error& error) {
       last = error.what();
-      if (warn) warn("checkpoint passed over: " + last);
+      if (warn) warn("checkpoint skipped: " + last);
     }
   }
-  if (places.empty()) return std::nullopt;
+  if (stored.empty()) return std::nullopt;
   throw Error(fmt::format("{}: none of {} can be loaded; the last one: {}", directory,
-                          counted(places.size(), "checkpoint"), last));
+                          counted(stored.size(), "checkpoint"), last));
 }
 
 std::map<std::string, std::string> checkpoint_options(const std::string& directory) {
-  for (const Place& place : places_in(directory)) {
+  for (const StoredCheckpoint& entry : list_stored(directory)) {
     try {
-      const TensorFile file(place.path / kStateFile);
+      const TensorFile file(entry.path / kStateFile);
       return json::parse(file.metadata().at("evener.options"))
           .get<std::map<std::string, std::string>>();
-    } catch (const std::exception&) {  // damaged: an older one will do
+    } catch (const std::exception&) {  // damaged: use an older one
     }
   }
   return {};

@@ -12,23 +12,25 @@
 
 namespace evener {
 
-/// Where a run stands. With the data, the options and the seed this determines all that follows.
+/// The progress of a run. With the data, the options and the seed it determines the rest of the
+/// run.
 struct Progress {
   std::uint64_t step = 0;      // updates done
   std::uint64_t epoch = 0;     // epochs completed
   std::uint64_t next_row = 0;  // position in the current epoch's order
-  double train_loss_sum = 0;   // of the current epoch so far, weighted by rows
+  double train_loss_sum = 0;   // over the current epoch so far, weighted by rows
   double best_metric = 0;
   std::uint64_t best_epoch = 0;
   std::uint64_t epochs_since_best = 0;
-  double seconds = 0;                       // of training so far, over all resumptions
+  double seconds = 0;                       // of training so far, over all sessions
   std::vector<std::uint64_t> worker_steps;  // by each worker
 };
 
 struct Checkpoint {
   Model model;
   std::vector<FloatBuffer> state;  // the optimizer's vectors, in the network's layout
-  // What else the run's strategy needs to go on exactly, by name (Models::keep), in that layout.
+  // Other vectors that the strategy needs for an exact resume, by name (Models::keep), in the same
+  // layout.
   std::map<std::string, FloatBuffer> kept;
   Progress progress;
   std::map<std::string, std::string> options;  // the resolved options of the run, as text
@@ -36,18 +38,17 @@ struct Checkpoint {
 
 /// Writes DIRECTORY/step-NNNNNNNN (model.safetensors, a model like any other, and
 /// state.safetensors) as: temporary directory, files with checksums, fsync, rename, fsync of the
-/// parent; then removes all but the newest `keep`. Checkpoints of later steps are of a future that
-/// was given up (they were damaged when the run resumed) and go too. Nothing is removed before the
-/// new one is complete but what killed writers left. One writer a directory.
+/// parent; then removes all but the newest `keep`. Checkpoints of later steps were damaged when the
+/// run resumed, and are removed too. Before the new checkpoint is complete, only leftovers of
+/// killed writers are removed. A directory has one writer.
 void save_checkpoint(const Checkpoint& checkpoint, const std::string& directory, int keep = 2);
 
-/// The newest checkpoint that verifies; damaged ones are reported through `warn` (naming the
-/// tensor) and passed over. Nothing if there is none at all; Error if all are damaged.
+/// The newest checkpoint that verifies. Damaged ones are skipped and reported through `warn`, with
+/// the name of the tensor. nullopt if there is none; throws Error if all are damaged.
 std::optional<Checkpoint> load_checkpoint(const std::string& directory,
                                           const std::function<void(const std::string&)>& warn);
 
-/// The options in the newest checkpoint that can be read; its vectors are not looked at. Empty if
-/// there is none.
+/// The options in the newest readable checkpoint; its vectors are not read. Empty if there is none.
 std::map<std::string, std::string> checkpoint_options(const std::string& directory);
 
 }  // namespace evener

@@ -14,7 +14,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "1";
-constexpr std::size_t kMaxMetadata = std::size_t{1} << 20;  // of one JSON text in the metadata
+constexpr std::size_t kMaxMetadata = std::size_t{1}
+                                     << 20;  // bytes of one JSON text in the metadata
 
 [[noreturn]] void refuse(const TensorFile& file, const std::string& what) {
   throw Error(file.path() + ": " + what);
@@ -41,7 +42,7 @@ const std::string& metadata_of(const TensorFile& file, const std::string& key) {
   return found->second;
 }
 
-/// A size from the metadata, at least `least`. nlohmann's own conversion would wrap silently.
+/// A size from the metadata, at least `least`. nlohmann's conversion would wrap silently.
 std::uint32_t size_from(const json& value, std::uint32_t least) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > UINT32_MAX ||
       value.get<std::uint64_t>() < least) {
@@ -71,7 +72,7 @@ void transform_from(const json& j, Model& model) {
   options.normalise = j.at("normalise").get<bool>();
 }
 
-/// `read(json)` with every kind of failure as one that names the file and the key.
+/// Calls `read(json)`; every failure becomes an Error that names the file and the key.
 template <class Read>
 auto from_metadata(const TensorFile& file, const std::string& key, Read read) {
   const std::string& text = metadata_of(file, key);
@@ -192,7 +193,7 @@ Model load_model(const std::string& path) {
   if (model.transform.feature_count(model.raw_features) != network.features) {
     refuse(file, "the transform does not make the features that the network takes");
   }
-  // First of all, because it shows that the file holds what `features` and `labels` claim.
+  // Checked first: shows that the file holds as much data as `features` and `labels` claim.
   model.parameters = read_segments(file, layout_of(network), "");
   if (model.transform.options.tfidf) {
     model.transform.idf = read_vector(file, "transform.idf", network.features);

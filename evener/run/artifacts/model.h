@@ -1,4 +1,4 @@
-// A trained model as a user holds it: network, parameters, and what prediction needs beside them.
+// A trained model: network, parameters, and the other data that prediction needs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Model {
   Network network;
   std::uint32_t raw_features = 0;  // of the data before the transform
   Transform transform;
-  std::vector<std::string> label_names;   // empty or one a label
+  std::vector<std::string> label_names;   // empty, or one per label
   std::vector<float> inverse_propensity;  // of the training labels, for PSP@k; may be empty
   FloatBuffer parameters;                 // in layout_of(network)
 };
@@ -26,8 +26,8 @@ struct Model {
 /// metadata "evener.format", "evener.network" and "evener.transform" (JSON).
 void save_model(const Model& model, const std::string& path);
 
-/// Refuses (Error naming the tensor) what is damaged or contradicts itself, before it allocates for
-/// sizes that the file does not hold.
+/// Error, with the name of the tensor, if the file is damaged or inconsistent. Does not allocate
+/// memory for sizes that the file does not hold.
 Model load_model(const std::string& path);
 
 /// Vectors in the network's layout as tensors of a file, `prefix` before each segment's name.

@@ -22,7 +22,7 @@ struct FreeState {
   void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
 };
 
-/// Calls `use(data, bytes)` for the pieces of a tensor that lie together, in the file's order.
+/// Calls `use(data, bytes)` for each contiguous piece of a tensor, in the file's order.
 template <class Use>
 void for_each_run(const TensorView& tensor, Use use) {
   const std::size_t size = element_size(tensor.dtype);
@@ -45,7 +45,7 @@ std::string checksum_of(const TensorView& tensor) {
   return checksum_text(XXH3_64bits_digest(state.get()));
 }
 
-/// Gathers short rows into writes that are worth a system call.
+/// Buffers short rows, to reduce the number of system calls.
 class Gather {
  public:
   explicit Gather(AtomicFile& file) : file_(file) { buffer_.reserve(kBytes); }
@@ -72,7 +72,7 @@ std::vector<const TensorView*> widest_first(std::span<const TensorView> tensors)
       if (element_size(tensor.dtype) == size) order.push_back(&tensor);
     }
   }
-  assert(order.size() == tensors.size());  // else a dtype is unknown
+  assert(order.size() == tensors.size());  // fails if a dtype is unknown
   return order;
 }
 
@@ -162,7 +162,7 @@ void TensorFile::read_floats(const std::string& name, std::size_t rows, std::siz
       std::memcpy(out + r * stride, data.data() + r * cols * sizeof(float), cols * sizeof(float));
     }
   }
-  // Only whole pages within the tensor; they come back from the file when touched again.
+  // Only whole pages within the tensor; they are read from the file again on the next access.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t skip = (page - reinterpret_cast<std::uintptr_t>(data.data()) % page) % page;
   if (data.size() < skip + page) return;

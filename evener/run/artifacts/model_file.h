@@ -1,5 +1,6 @@
 // Tensor files in the safetensors layout: 8 bytes of header length, a JSON header, raw
-// little-endian data. No code in it, every bound checked, readable from Python in one line.
+// little-endian data. The format cannot contain code, every bound is checked, and Python's
+// safetensors package reads it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace evener {
 
-/// A tensor to write; rows may lie apart (`stride` elements), the file holds them packed.
+/// A tensor to write. Rows may be `stride` elements apart; the file holds them packed.
 struct TensorView {
   std::string name;
   std::string dtype;  // "F32", "I64", "U64", "U8"
@@ -21,14 +22,14 @@ struct TensorView {
   std::size_t stride = 0;  // elements between rows (last dimension); 0: packed
 };
 
-/// Writes to a temporary file beside `path`, fsyncs, renames, fsyncs the folder. An xxh3 of each
-/// tensor goes into the metadata ("xxh3:NAME"), so that damage is found and named, and one of the
-/// header itself ("xxh3"). Wider elements come first in the file, so that all are aligned.
+/// Writes to a temporary file beside `path`, fsyncs, renames, fsyncs the folder. The metadata holds
+/// an xxh3 of each tensor ("xxh3:NAME"), so that an error can name the damaged tensor, and one of
+/// the header itself ("xxh3"). Wider elements come first in the file, so that all are aligned.
 void write_tensors(const std::string& path, std::span<const TensorView> tensors,
                    const std::map<std::string, std::string>& metadata);
 
-/// Mapped; the header's checksum is verified on opening, a tensor's when it is read. Error names
-/// file and tensor. Files of other programs carry no checksums and are read without.
+/// A memory-mapped file. The header's checksum is verified on opening, a tensor's when it is read;
+/// the Error names file and tensor. Files of other programs have no checksums and are read without.
 class TensorFile {
  public:
   struct Entry {
@@ -42,10 +43,10 @@ class TensorFile {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::map<std::string, Entry>& entries() const { return entries_; }
   bool contains(const std::string& name) const { return entries_.count(name) != 0; }
-  /// Whether the header carries checksums, its own among them.
+  /// Whether the header has checksums.
   bool checksummed() const { return metadata_.count("xxh3") != 0; }
 
-  /// Throws unless the tensor is there with this dtype and shape; reads nothing of its data.
+  /// Throws unless the tensor exists with this dtype and shape; does not read its data.
   const Entry& expect(const std::string& name, const std::string& dtype,
                       const std::vector<std::size_t>& shape) const;
 
@@ -53,7 +54,8 @@ class TensorFile {
   std::span<const std::byte> bytes(const std::string& name, const std::string& dtype,
                                    const std::vector<std::size_t>& shape) const;
   /// Copies a rows x cols F32 tensor (for one row also of shape [cols]) into memory whose rows are
-  /// `stride` floats apart. Its pages are given back, so that loading needs no second copy.
+  /// `stride` floats apart. Releases the mapped pages, so that loading needs no second copy in
+  /// memory.
   void read_floats(const std::string& name, std::size_t rows, std::size_t cols, std::size_t stride,
                    float* out) const;
 

@@ -1,4 +1,4 @@
-// What `evener test RUN` means by RUN.
+// Resolves the RUN argument of `evener test RUN` to a model file.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace evener {
 
-/// A model file itself; of a run directory the best model, else the last. UsageError if neither.
+/// The path of a model file; for a run directory its best model, else its last. UsageError if there
+/// is none.
 std::string model_path_of(const std::string& run_or_model);
 
 /// Whether the path is a run directory.

@@ -29,7 +29,7 @@ constexpr const char* kLockFile = ".lock";
   throw Error(path + ": " + what + ": " + std::strerror(error));
 }
 
-/// The names in a directory, the lock file not among them.
+/// The names in a directory, without the lock file.
 std::vector<fs::path> contents(const std::string& path) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -40,8 +40,8 @@ std::vector<fs::path> contents(const std::string& path) {
   return found;
 }
 
-/// What AtomicFile leaves when its process is killed: NAME.tmpPID.N. This process holds the
-/// lock, so no other writes them.
+/// A leftover of AtomicFile whose process was killed: NAME.tmpPID.N. This process holds the lock,
+/// so no other process writes such files.
 void remove_temporaries(const std::string& path) {
   std::error_code ignored;
   for (const fs::path& file : contents(path)) {
@@ -50,12 +50,12 @@ void remove_temporaries(const std::string& path) {
   }
 }
 
-// What a run writes before its first step.
+// Files that a run writes before its first step.
 const std::set<std::string> kEarlyFiles{"config.toml", "log.txt", "metrics.jsonl", "tensorboard"};
 
 void remove_never_trained(const std::string& path) {
   if (!never_trained(path)) return;
-  std::error_code ignored;  // what is left shows in `refuse_used`
+  std::error_code ignored;  // `refuse_used` reports files that remain
   for (const fs::path& file : contents(path)) fs::remove_all(file, ignored);
 }
 
@@ -99,7 +99,7 @@ std::string make_free_directory(const std::string& path) {
   for (int number = 1; !error; ++number) {
     std::string name = number == 1 ? path : fmt::format("{}-{}", path, number);
     if (fs::create_directory(name, error)) return name;
-    // A file has the name: try the next.
+    // A file with this name exists: try the next name.
     if (error == std::errc::file_exists) error.clear();
   }
   fail(path, "cannot create", error.value());
@@ -112,8 +112,8 @@ RunDirectory::RunDirectory(const std::string& path, Open open) : path_(path) {
   } else {
     fs::create_directories(path, error);
     if (error) fail(path, "cannot create", error.value());
-    // No lock file is written into a directory that is not a run's. A locked one is left to `lock`,
-    // whose message says more.
+    // Does not write a lock file into a directory that is not a run directory. If it is locked,
+    // `lock` reports that with a better message.
     if (!fs::exists(path + "/" + kLockFile, error)) refuse_used(path);
   }
   lock();
@@ -148,9 +148,9 @@ void RunDirectory::lock() {
     throw Error(fmt::format("{}: process {} is training into it", path_,
                             read > 0 ? holder.data() : "(starting)"));
   }
-  // For the message above only; without it (disk full) the lock holds all the same.
+  // Only for the message above; if the write fails (disk full), the lock still holds.
   const std::string pid = std::to_string(getpid());
-  [[maybe_unused]] const bool told =
+  [[maybe_unused]] const bool written =
       ftruncate(lock_, 0) == 0 && pwrite(lock_, pid.data(), pid.size(), 0) > 0;
 }
 

@@ -1,5 +1,4 @@
-// The directory of one training run: its files, and a lock so that only one process trains into
-// it.
+// The directory of one training run: its files, and a lock for the one process that trains into it.
 #pragma once
 
 #include <ctime>
@@ -7,25 +6,26 @@
 
 namespace evener {
 
-/// `runs/NAME-YYYYmmdd-HHMMSS` in local time; characters that make poor file names become '-'.
+/// `runs/NAME-YYYYmmdd-HHMMSS` in local time; characters that are unsuitable in file names become
+/// '-'.
 std::string default_run_directory(const std::string& name, std::time_t now);
 
-/// Whether it is a run that ended before anything was trained: a new one may take its place.
+/// Whether it holds a run that ended before its first step: a new run may replace it.
 bool never_trained(const std::string& path);
 
-/// Makes the directory, or where it exists the first of PATH-2, PATH-3, ... that does not; returns
-/// its path. Processes that call it at the same time each get their own.
+/// Creates the directory, or the first of PATH-2, PATH-3, ... that does not exist, and returns its
+/// path. Concurrent callers get different directories.
 std::string make_free_directory(const std::string& path);
 
-/// Holds an exclusive lock on the directory as long as it lives; the system drops the lock of a
-/// process that dies, however it dies.
+/// Holds an exclusive lock on the directory during its lifetime. The operating system releases the
+/// lock if the process dies.
 class RunDirectory {
  public:
-  /// fresh: creates the directory; UsageError if it holds anything but a run that never trained,
+  /// create: creates the directory; UsageError if it holds anything but a run that never trained,
   /// which is removed.
   /// resume: the directory must exist; temporary files of a killed run are removed.
-  /// Either: Error naming the process that is training into it, if there is one.
-  enum class Open { fresh, resume };
+  /// Both: Error if another process is training into it; the message has its process id.
+  enum class Open { create, resume };
   RunDirectory(const std::string& path, Open open);
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;

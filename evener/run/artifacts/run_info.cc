@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// The names of the workers in a trace.json: they stand before everything else, one a line, as
-/// threads from 1 on and with their numbers.
+/// The names of the workers in a trace.json: they come first, one per line, as numbered threads
+/// from 1 on.
 std::vector<std::string> traced_devices(const std::string& path) {
   std::vector<std::string> names;
   std::ifstream file(path);

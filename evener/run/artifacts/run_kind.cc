@@ -8,7 +8,7 @@ namespace evener {
 
 namespace {
 
-// Keys and values that checkpoints of every version have.
+// Keys and values in checkpoints; all versions use the same ones.
 constexpr const char* kVirtualKey = "virtual time";
 constexpr const char* kClusterKey = "cluster";
 constexpr const char* kCoordinator = "yes";

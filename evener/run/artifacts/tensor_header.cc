@@ -22,13 +22,13 @@ using nlohmann::json;
 using Entry = TensorFile::Entry;
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kMaxHeader = 100'000'000;  // as the safetensors package has it
+constexpr std::size_t kMaxHeader = 100'000'000;  // the limit of the safetensors package
 constexpr std::size_t kMaxRank = 16;
 constexpr std::string_view kHashKey = "\"xxh3\":\"";
 constexpr std::size_t kHashDigits = 16;
 
-/// Takes the JSON as a stream of events and keeps nothing but what belongs into a header, so that
-/// no nesting, number or list of a hostile file can cost more memory than its own text.
+/// Parses the JSON as a stream of events and stores only valid header fields, so that a hostile
+/// file cannot use more memory than its own text.
 class HeaderReader {
  public:
   HeaderReader(TensorHeader& header, std::string path) : header_(header), path_(std::move(path)) {}
@@ -177,7 +177,7 @@ void check_entries(const TensorHeader& header, std::size_t data_size, const std:
   }
 }
 
-/// The header's own checksum is that of its text with the digits replaced by zeros.
+/// The header's checksum covers its text, with the digits of the checksum itself set to zero.
 std::string header_checksum(std::string text, std::size_t digits_at) {
   text.replace(digits_at, kHashDigits, kHashDigits, '0');
   return checksum_text(XXH3_64bits(text.data(), text.size()));

@@ -25,9 +25,9 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr const char* kAuto = "auto";
-constexpr std::size_t kMoments = 100;  // of a worker's series
+constexpr std::size_t kMoments = 100;  // points in a worker's series
 
-/// One run that is to be done.
+/// A run to do.
 struct Job {
   std::size_t strategy;
   double learning_rate;
@@ -49,7 +49,7 @@ class Comparer {
       : options_(options), context_(context), progress_(progress) {
     const Warn warn = [&](const std::string& text) { progress(text); };
     TrainOptions base = train;
-    base.strategy = "auto";  // each run has its own
+    base.strategy = "auto";  // each run sets its own
     base.output.clear();     // no run directories
     data_ = open_training_data(base, context.cache_directory, warn);
     if (!data_.evaluation) {
@@ -87,7 +87,8 @@ class Comparer {
     say_what_cannot_differ();
     if (!options_.grid.empty()) tune();
     std::vector<Job> jobs;
-    for (std::uint64_t i = 0; i < options_.seeds; ++i) {  // interleaved: all strategies, then again
+    for (std::uint64_t i = 0; i < options_.seeds;
+         ++i) {  // all strategies with one seed, then with the next
       for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
         jobs.push_back({s, comparison_.strategies[s].learning_rate, train_.seed + i, {}, false});
       }
@@ -111,7 +112,7 @@ class Comparer {
   }
 
  private:
-  /// What fits neither the devices nor the strategy is refused before anything is trained.
+  /// Refuses options that do not fit the devices or a strategy, before training.
   void check_first() {
     for (std::size_t s = 0; s < comparison_.strategies.size(); ++s) {
       TrainOptions options = options_of({s, train_.learning_rate, train_.seed, {}, false});
@@ -160,8 +161,8 @@ class Comparer {
     return options;
   }
 
-  /// Every factor of the grid for every strategy, with the first seed; the best quality decides,
-  /// and between equals the earlier.
+  /// Trains every strategy with every factor of the grid and the first seed. The best quality wins;
+  /// on ties, the earlier factor.
   void tune() {
     std::vector<Job> jobs;
     for (const double factor : options_.grid) {
@@ -201,7 +202,8 @@ class Comparer {
     return std::nullopt;
   }
 
-  /// Nearly what the best strategy's median run gets to: one that learned nothing sets no target.
+  /// Slightly below the quality of the best strategy's median run; runs that learned nothing do not
+  /// count.
   double default_target() const {
     double best = comparison_.larger_is_better ? -kNever : kNever;
     for (const auto& strategy : comparison_.strategies) {
@@ -211,7 +213,7 @@ class Comparer {
     return comparison_.larger_is_better ? 0.97 * best : 1.03 * best;
   }
 
-  /// In virtual time one job a core; real devices get the machine for themselves.
+  /// In virtual time, one job per core; on real devices, one job at a time.
   void run(std::vector<Job>& jobs) {
     Team team(options_.virtual_time
                   ? std::min<int>(available_cores(), static_cast<int>(jobs.size()))
@@ -293,7 +295,7 @@ class Comparer {
       double updates = 0;
       for (std::size_t moment = 0; moment < kMoments; ++moment) {
         const Sums& at = sums[worker][moment];
-        if (at.steps == 0) continue;  // within a long task: the next moment tells
+        if (at.steps == 0) continue;  // within a long task: counted at the next point
         updates += at.steps;
         series[worker].push_back({static_cast<double>(moment + 1) * length, at.rows / at.steps,
                                   updates, std::min(1.0, at.compute / length),
@@ -306,7 +308,7 @@ class Comparer {
   const CompareOptions& options_;
   RunContext context_;
   const std::function<void(const std::string&)>& progress_;
-  TrainOptions train_;  // of every run, but for strategy, learning rate and seed
+  TrainOptions train_;  // of every run, without strategy, learning rate and seed
   TrainingData data_;
   Comparison comparison_;
 };

@@ -1,5 +1,5 @@
-// Strategies against each other on the user's own data: same order, same start, same budget, the
-// learning rate tuned for each over one grid, several seeds.
+// Compares strategies on the user's data: same order of rows, same initial model, same budget,
+// several seeds; the learning rate of each strategy may be tuned over one grid.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +19,25 @@ namespace evener {
 /// One evaluation.
 struct CurvePoint {
   double epoch = 0;
-  double seconds = 0;  // of training; evaluations are not counted
-  double quality = 0;  // the metric of the target
+  double seconds = 0;  // of training, without evaluations
+  double quality = 0;  // value of the target's metric
   double train_loss = 0;
-  Communication said{};              // so far
-  std::optional<double> distance{};  // between replicas, before they are brought together
+  Communication communication{};     // so far
+  std::optional<double> distance{};  // between replicas, before they are merged
 };
 
-/// A worker at one of about a hundred moments of a run.
+/// The state of a worker at one of about a hundred sampling points of a run.
 struct WorkerPoint {
   double seconds = 0;
-  double batch = 0;                  // mean rows of a step since the moment before
+  double batch = 0;                  // mean rows of a step since the previous point
   double updates = 0;                // so far
-  double compute = 0, transfer = 0;  // shares of the time since the moment before
+  double compute = 0, transfer = 0;  // shares of the time since the previous point
 };
 
 struct ComparedRun {
   std::uint64_t seed = 1;
   std::vector<CurvePoint> curve;
-  std::optional<double> seconds_to_target;  // nothing: never got there
+  std::optional<double> seconds_to_target;  // nullopt: not reached
   double best_quality = 0, final_quality = 0;
   double seconds = 0, samples_per_second = 0;
   bool diverged = false;
@@ -45,7 +45,7 @@ struct ComparedRun {
   std::vector<std::vector<WorkerPoint>> series;  // of each worker
 };
 
-/// Median and extremes over runs; times of runs that never got there count as infinite.
+/// Median and extremes over runs; runs that never reach the target have infinite time.
 struct Spread {
   double median = 0, low = 0, high = 0;
 };
@@ -53,28 +53,28 @@ struct Spread {
 struct ComparedStrategy {
   std::string strategy;  // with its options
   double learning_rate = 0;
-  std::string exchanges_are;        // what it calls them (exchanges_name); empty: it has none
-  std::map<double, double> tuning;  // learning rate -> best quality, where it was tuned
-  std::vector<ComparedRun> runs;    // one a seed
+  std::string exchanges_are;        // the strategy's name for them (exchanges_name); empty: none
+  std::map<double, double> tuning;  // learning rate -> best quality; empty if not tuned
+  std::vector<ComparedRun> runs;    // one per seed
 
   std::size_t reached() const;
-  Spread time_to_target() const;  // infinite where less than half of the runs got there
+  Spread time_to_target() const;  // infinite if fewer than half of the runs reach it
   Spread best_quality() const;
   Spread final_quality() const;
   Spread samples_per_second() const;
   // At the last evaluation of each run.
   Spread bytes() const;
   Spread exchanges() const;
-  std::optional<Spread> distance() const;  // nothing: it has no replicas
+  std::optional<Spread> distance() const;  // nullopt: it has no replicas
 };
 
-/// Which strategy to take: the one with the least median time to the target; where none got there
-/// in half of its runs, the one with the best median of the final quality.
+/// The recommended strategy: the one with the shortest median time to the target. If no strategy
+/// reaches the target in half of its runs, the one with the best median final quality.
 struct Verdict {
-  const ComparedStrategy* best = nullptr;  // nothing: no strategy came to a result
-  const ComparedStrategy* next = nullptr;  // nothing: no other came to a result
+  const ComparedStrategy* best = nullptr;  // null: no strategy has a result
+  const ComparedStrategy* next = nullptr;  // null: no other strategy has a result
   bool by_time = true;                     // else by final quality
-  /// What decides overlaps between the two, least to most: other seeds may change the order.
+  /// The ranges (least to most) of the two overlap: other seeds may change the order.
   bool too_close = false;
 };
 
@@ -86,42 +86,42 @@ struct Comparison {
   std::vector<std::string> devices;
   bool virtual_time = false;
   std::uint32_t epochs = 0;
-  bool interrupted = false;  // these are the runs that were finished
+  bool interrupted = false;  // only the finished runs are included
   std::vector<ComparedStrategy> strategies;
 
-  /// The pointers are into `strategies`.
+  /// The pointers refer to elements of `strategies`.
   Verdict verdict() const;
 };
 
 struct CompareOptions {
-  std::vector<std::string> strategies;  // "auto": as evener train would choose
+  std::vector<std::string> strategies;  // "auto": the choice of evener train
   std::string metric = "p@1";
-  std::optional<double> target;  // nothing: 97 % of what the best strategy gets to
+  std::optional<double> target;  // nullopt: 97 % of the best strategy's result
   std::uint32_t seeds = 5;
-  /// More than one also brings replicas together so often: strategies that merge then merge more.
+  /// Every evaluation merges replicas, so with more than one, merging strategies merge more often.
   std::uint32_t evaluations_per_epoch = 1;
   std::vector<double> grid;  // factors of the learning rate to tune over; empty: not tuned
-  /// Set: these devices are simulated; every run uses its seed for them.
+  /// If set, these devices are simulated, with the seed of each run.
   std::optional<VirtualTimeOptions> virtual_time;
-  /// Set: workers train, which join a cluster of their own for every run. The cluster ends when its
-  /// last owner does.
+  /// If set, starts a cluster for each run, whose workers train. The cluster ends with the last
+  /// reference to it.
   std::function<std::shared_ptr<ClusterCoordinator>()> start_cluster;
   std::vector<std::string> nodes;  // their names in reports
 };
 
-/// `train` gives data, network, optimizer, devices and budget. `progress` is called with lines for
-/// the user. Where a signal comes before a run is finished, Error.
+/// `train` gives data, network, optimizer, devices and budget. Calls `progress` with lines for the
+/// user. Throws Error if a signal arrives before the first run is finished.
 Comparison compare(const TrainOptions& train, const CompareOptions& options,
                    const RunContext& context,
                    const std::function<void(const std::string&)>& progress);
 
 inline constexpr int kAnyWidth = 1'000'000;
-/// A table, or where that is wider than `width` columns a few lines a strategy.
+/// A table, or a few lines per strategy if the table is wider than `width` columns.
 std::string comparison_text(const Comparison& comparison, int width = kAnyWidth);
 std::string comparison_json(const Comparison& comparison);
-/// One line an evaluation.
+/// One line per evaluation.
 std::string comparison_csv(const Comparison& comparison);
-/// One page, everything in it: no scripts or styles from elsewhere.
+/// One self-contained page: no external scripts or styles.
 std::string comparison_html(const Comparison& comparison);
 
 }  // namespace evener

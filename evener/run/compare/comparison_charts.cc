@@ -14,10 +14,10 @@ namespace evener {
 
 namespace {
 
-constexpr double kLogarithmicFrom = 8;  // times the least batch
+constexpr double kLogarithmicFrom = 8;  // ratio of the largest to the smallest batch
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// The least and the largest number seen; what is not a number is not seen.
+/// The least and the largest number seen; ignores NaN.
 struct Range {
   double low = kNever, high = -kNever;
 
@@ -29,7 +29,8 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
-/// As the median over runs is taken: by time to the target, those that never got there by quality.
+/// The order of runs for the median: by time to the target, and by quality for runs that never
+/// reach it.
 std::size_t median_run(const ComparedStrategy& strategy, bool larger_is_better) {
   std::vector<std::size_t> order(strategy.runs.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -48,7 +49,8 @@ std::string seconds_title(bool virtual_time) {
   return virtual_time ? "virtual seconds of training" : "seconds of training";
 }
 
-/// Over the runs that did not diverge, if there are any: one loss of 1e30 would flatten all curves.
+/// The range over runs that did not diverge, if there are any: one loss of 1e30 would flatten all
+/// curves.
 Range quality_range(const Comparison& comparison, bool with_diverged) {
   Range range;
   for (const ComparedStrategy& strategy : comparison.strategies) {
@@ -60,7 +62,7 @@ Range quality_range(const Comparison& comparison, bool with_diverged) {
   return range;
 }
 
-/// Of value_of(point) over time; points where that is nothing are left out.
+/// value_of(point) over time; points without a value are left out.
 template <class F>
 ChartLine curve_line(const ComparedRun& run, const std::string& name, std::size_t style, bool pale,
                      F value_of) {
@@ -114,11 +116,11 @@ std::string worker_lines(const ComparedRun& run, const std::string& title,
 struct CommunicationChart {
   std::string title, y_title;
   std::function<std::optional<double>(const CurvePoint&)> value_of;
-  bool from_zero = true;  // nothing has been said when a run begins
-  bool named = false;     // the legend says what each strategy counts
+  bool from_zero = true;  // no communication at the start of a run
+  bool named = false;     // the legend names each strategy's unit
 };
 
-/// Empty: no strategy has any.
+/// Empty if no strategy has any.
 std::string communication_chart(const Comparison& comparison, const CommunicationChart& args,
                                 const ChartAxis& x) {
   Range range;
@@ -157,7 +159,7 @@ std::string communication_chart(const Comparison& comparison, const Communicatio
 }
 
 double share(double value) {
-  return value > 0 ? std::min(value, 1.0) : 0.0;  // not a number: nothing
+  return value > 0 ? std::min(value, 1.0) : 0.0;  // NaN: 0
 }
 
 std::string worker_utilization(const ComparedRun& run, std::size_t i, const ChartAxis& x) {
@@ -182,7 +184,7 @@ std::string worker_utilization(const ComparedRun& run, std::size_t i, const Char
   chart.height = 118;
   chart.x = x;
   if (i + 1 < run.series.size()) {
-    chart.x.title.clear();  // the charts stand on top of each other: one title is enough
+    chart.x.title.clear();  // the charts are stacked: one title is enough
     chart.height -= 16;
   }
   chart.y = {worker_name_text(run, i) + ", % of time", 0, 100, {0, 50, 100}, false};
@@ -226,7 +228,7 @@ std::string quality_chart(const Comparison& comparison) {
   }
   chart.y = linear_axis(metric + (in_percent ? " in %" : ""), scale * quality.low,
                         scale * quality.high, 8, false);
-  // Drawn twice, because text that is shrunk with its picture cannot be read on a phone.
+  // Drawn in two sizes, because text that is scaled down with its chart is unreadable on a phone.
   std::string drawn;
   for (const bool wide : {true, false}) {
     chart.css_class = wide ? "wide" : "narrow";
@@ -249,16 +251,18 @@ std::string communication_charts(const Comparison& comparison) {
   }
   if (seconds.empty()) return "";
   const ChartAxis x = linear_axis(seconds_title(comparison.virtual_time), 0, seconds.high, 4, true);
-  std::string charts = communication_chart(
-      comparison,
-      {"Moved so far", "MB",
-       [](const CurvePoint& point) { return static_cast<double>(point.said.bytes) / 1e6; }},
-      x);
+  std::string charts =
+      communication_chart(comparison,
+                          {"Moved so far", "MB",
+                           [](const CurvePoint& point) {
+                             return static_cast<double>(point.communication.bytes) / 1e6;
+                           }},
+                          x);
   charts += communication_chart(
       comparison,
       {"Exchanges so far", "exchanges",
-       [](const CurvePoint& point) { return static_cast<double>(point.said.exchanges); }, true,
-       true},
+       [](const CurvePoint& point) { return static_cast<double>(point.communication.exchanges); },
+       true, true},
       x);
   charts += communication_chart(comparison,
                                 {"Distance between replicas", "share of the model's length",

@@ -13,9 +13,8 @@ namespace evener {
 
 namespace {
 
-// Line colours are those of Okabe and Ito, which colour-blind people can tell apart; their yellow
-// is left out because it cannot be seen on white. Dark colours are for screens only: paper is
-// white.
+// Line colours are the colour-blind safe palette of Okabe and Ito, without its yellow, which is
+// invisible on white. The dark theme is for screens only, not for print.
 constexpr const char* kStyle = R"(
 :root { color-scheme: light dark; --back: #fff; --text: #1b1b1b; --soft: #5c5c5c; --rule: #d9d9d9;
   --mark: #e8f3ec; --wait: #d4d4d4; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #cc79a7;
@@ -145,12 +144,12 @@ std::string strong(const std::string& text) {
   return "<strong>" + escape_html(text) + "</strong>";
 }
 
-/// How the best and the next stand to each other, where that is not sure.
+/// A note if the ranges of the best and the next strategy overlap.
 std::string close_note(const Verdict& verdict) {
   if (!verdict.too_close) return "";
   return fmt::format(
       "<p>{}: the {} of {} and {} overlap from seed to seed, so other seeds may change the order. "
-      "More seeds (--seeds) may tell them apart.</p>\n",
+      "More seeds (--seeds) may separate them.</p>\n",
       strong("Too close to call"), verdict.by_time ? "times" : "final qualities",
       strong(verdict.best->strategy), strong(verdict.next->strategy));
 }
@@ -159,7 +158,7 @@ std::string advice(const Comparison& comparison) {
   const Verdict verdict = comparison.verdict();
   if (verdict.best == nullptr) {
     return "<div class=\"advice\">\n" +
-           paragraph("None can be recommended: no strategy came to a result.") + "</div>\n";
+           paragraph("None can be recommended: no strategy has a result.") + "</div>\n";
   }
   const ComparedStrategy& best = *verdict.best;
   const Spread time = best.time_to_target();
@@ -179,7 +178,7 @@ std::string advice(const Comparison& comparison) {
   } else {
     const std::string text = fmt::format(
         ": it has the best final {}, {} (median of {}; {} to {}), with learning rate {}. More "
-        "epochs or a lower target would tell them apart by time.",
+        "epochs or a lower target would separate them by time.",
         metric_title(comparison.metric), quality_text(comparison, quality.median),
         counted(best.runs.size(), "run"), quality_text(comparison, quality.low),
         quality_text(comparison, quality.high), rate_text(best.learning_rate));
@@ -226,11 +225,11 @@ constexpr const char* kFooter = R"(<footer>
 given; real training steps, but no clock.</p>
 <p><b>Waiting</b> is the share of the time in which a worker neither computed nor sent or fetched
 parameters: it had no work, or waited for the others.</p>
-<p><b>Exchanges</b> are what a strategy brings models together by, under its own name: merges of all
+<p><b>Exchanges</b> are a strategy's synchronisations of models, under its own name: merges of all
 replicas or gradients, pushes of one worker to the shared model, exchanges between two peers.</p>
 <p><b>Distance between replicas</b> is sqrt(mean |w - m|²) / |m| over the workers' models w with
-their mean m, at each evaluation, before it brings them together.</p>
-<p><b>Staleness</b> is how many updates by others came between the start of a worker's step and its
+their mean m, at each evaluation, before the replicas are merged.</p>
+<p><b>Staleness</b> is the number of updates by others between the start of a worker's step and its
 end; 0 is a step on the newest parameters.</p>
 </footer>
 )";

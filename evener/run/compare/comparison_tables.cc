@@ -14,7 +14,7 @@ namespace evener {
 namespace {
 
 constexpr const char* kNothing = "–";
-constexpr std::size_t kRatioWorkers = 4;  // more do not fit into a cell
+constexpr std::size_t kRatioWorkers = 4;  // more would not fit into a cell
 
 std::string grouped(double value) {
   std::string digits = fmt::format("{:.0f}", value);
@@ -52,7 +52,7 @@ std::string table(const std::string& title, const std::vector<std::string>& colu
       escape_html(title), head, body);
 }
 
-/// "8.2 : 1": how many updates each worker of the run made for one of the slowest.
+/// "8.2 : 1": the updates of each worker, relative to the slowest worker.
 std::string updates_ratio(const ComparedRun& run) {
   std::uint64_t least = 0, most = 0;
   for (const WorkerResult& worker : run.workers) {
@@ -72,7 +72,7 @@ std::string updates_ratio(const ComparedRun& run) {
   return text;
 }
 
-/// "recommended", "too close to call" or nothing.
+/// "recommended", "too close to call" or "".
 std::string badge_of(const ComparedStrategy& strategy, const Verdict& verdict) {
   if (verdict.too_close) {
     return &strategy == verdict.best || &strategy == verdict.next ? "too close to call" : "";
@@ -112,7 +112,7 @@ std::string strategy_row(const Comparison& comparison, std::size_t i) {
   return out + cell(updates_ratio(strategy.runs.front())) + "</tr>\n";
 }
 
-/// Shares of the tasks by staleness, where there is any: "0 83 % / 1 12 % / 3-4 5 %".
+/// Shares of the tasks by staleness, if there is any: "0 83 % / 1 12 % / 3-4 5 %".
 std::string staleness_text(const WorkerResult& worker) {
   if (worker.staleness == 0 || worker.tasks == 0) return "";
   std::string text;

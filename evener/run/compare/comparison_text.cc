@@ -1,4 +1,4 @@
-// A comparison on the terminal and for other programs.
+// A comparison as text for the terminal, and as JSON and CSV.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -26,7 +26,7 @@ std::string spread_text(const std::string& median, const std::string& low,
   return low == high ? median : fmt::format("{} ({}..{})", median, low, high);
 }
 
-/// JSON has no infinity: what never happened is null.
+/// null for an infinite time, which JSON cannot represent.
 Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
@@ -52,8 +52,8 @@ Json run_json(const ComparedRun& run) {
          {"seconds", point.seconds},
          {"quality", point.quality},
          {"train_loss", point.train_loss},
-         {"bytes", point.said.bytes},
-         {"exchanges", point.said.exchanges},
+         {"bytes", point.communication.bytes},
+         {"exchanges", point.communication.exchanges},
          {"replica_distance", point.distance ? number(*point.distance) : Json(nullptr)}});
   }
   for (std::size_t i = 0; i < run.workers.size(); ++i) {
@@ -81,7 +81,7 @@ Json run_json(const ComparedRun& run) {
   return json;
 }
 
-/// "12k/3k updates, batch 256/64, busy 98/97 %", of the first run.
+/// "12k/3k updates, batch 256/64, busy 98/97 %", from the first run.
 std::string workers_text(const ComparedRun& run) {
   std::string updates, batches, busy;
   double staleness = 0;
@@ -104,7 +104,7 @@ std::string workers_text(const ComparedRun& run) {
   return text;
 }
 
-/// The first row has the titles, the first column the strategies.
+/// The first row holds the titles, the first column the strategies.
 using Table = std::vector<std::vector<std::string>>;
 
 Table table_of(const Comparison& comparison) {
@@ -124,7 +124,7 @@ Table table_of(const Comparison& comparison) {
   return table;
 }
 
-/// What workers told each other, median over the runs: columns that only some comparisons have.
+/// Communication between workers, median over the runs. Only some comparisons have these columns.
 Table communication_of(const Comparison& comparison) {
   const auto& all = comparison.strategies;
   const auto any = [&](auto has) { return std::any_of(all.begin(), all.end(), has); };
@@ -206,13 +206,13 @@ std::string one_below_the_other(const Table& table) {
 }
 
 std::string verdict_text(const Verdict& verdict) {
-  if (verdict.best == nullptr) return "none can be recommended: no strategy came to a result\n";
+  if (verdict.best == nullptr) return "none can be recommended: no strategy has a result\n";
   if (!verdict.too_close) {
     return fmt::format("recommended here: --strategy {}\n", verdict.best->strategy);
   }
   return fmt::format(
       "too close to call: the {} of {} and {} overlap from seed to seed; the first has the better "
-      "median, and more --seeds may tell\n",
+      "median, and more --seeds may separate them\n",
       verdict.by_time ? "times" : "final qualities", verdict.best->strategy,
       verdict.next->strategy);
 }
@@ -226,15 +226,16 @@ std::string comparison_text(const Comparison& comparison, int width) {
                       metric_title(comparison.metric),
                       metric_text(comparison.metric, comparison.target),
                       counted(comparison.strategies.front().runs.size(), "seed"));
-  const Table results = table_of(comparison), said = communication_of(comparison);
-  const Table all = joined(results, said);
+  const Table results = table_of(comparison), communication = communication_of(comparison);
+  const Table all = joined(results, communication);
   const auto fits = [&](const Table& table) {
     return columns_of(widths_of(table)) <= static_cast<std::size_t>(std::max(width, 0));
   };
   if (fits(all)) {
     text += side_by_side(all) + "\n";
-  } else if (fits(results)) {  // then what was said fits into a table of its own
-    text += side_by_side(results) + "\n" + side_by_side(joined(first_column(results), said)) + "\n";
+  } else if (fits(results)) {  // communication then fits into its own table
+    text += side_by_side(results) + "\n" +
+            side_by_side(joined(first_column(results), communication)) + "\n";
   } else {
     text += one_below_the_other(all);
   }
@@ -291,8 +292,8 @@ std::string comparison_csv(const Comparison& comparison) {
       for (const auto& point : run.curve) {
         text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", strategy.strategy,
                             strategy.learning_rate, run.seed, point.epoch, point.seconds,
-                            point.quality, point.train_loss, point.said.bytes, point.said.exchanges,
-                            strategy.exchanges_are,
+                            point.quality, point.train_loss, point.communication.bytes,
+                            point.communication.exchanges, strategy.exchanges_are,
                             point.distance ? fmt::format("{}", *point.distance) : "");
       }
     }

@@ -1,4 +1,4 @@
-// What a comparison comes to, for its text, its JSON and its page alike.
+// The verdict of a comparison, used by its text, JSON and HTML.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// What a strategy is ranked by, so that less is better.
+/// The ranking value of a strategy; less is better.
 struct Rank {
   double time, loss;
 };
@@ -26,7 +26,7 @@ Rank rank_of(const ComparedStrategy& strategy, bool larger_is_better) {
                                                                       : quality};
 }
 
-/// "Never" is no number: where one has no run that got there, there is nothing to overlap.
+/// Ranges overlap only if both strategies have runs that reach the target.
 bool overlap(const Spread& a, const Spread& b) {
   return std::max(a.low, b.low) < kInfinity && a.low <= b.high && b.low <= a.high;
 }
@@ -38,7 +38,7 @@ Spread spread(std::vector<double> values) {
   return {upper == lower ? upper : (upper + lower) / 2, values.front(), values.back()};
 }
 
-/// Of what value_of(run) gives; runs where that is nothing are left out.
+/// The spread of value_of(run); runs without a value are left out.
 template <class F>
 Spread spread_over(const std::vector<ComparedRun>& runs, F value_of) {
   std::vector<double> values;
@@ -77,13 +77,15 @@ Spread ComparedStrategy::samples_per_second() const {
 }
 
 Spread ComparedStrategy::bytes() const {
-  return spread_over(
-      runs, [](const auto& run) { return static_cast<double>(last_point(run).said.bytes); });
+  return spread_over(runs, [](const auto& run) {
+    return static_cast<double>(last_point(run).communication.bytes);
+  });
 }
 
 Spread ComparedStrategy::exchanges() const {
-  return spread_over(
-      runs, [](const auto& run) { return static_cast<double>(last_point(run).said.exchanges); });
+  return spread_over(runs, [](const auto& run) {
+    return static_cast<double>(last_point(run).communication.exchanges);
+  });
 }
 
 std::optional<Spread> ComparedStrategy::distance() const {

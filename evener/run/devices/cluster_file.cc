@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kMilli = 1e-3, kMicro = 1e-6, kNano = 1e-9, kGiga = 1e9;
 
-/// A key of a device: what a number in the file's unit does to the model, and back.
+/// A key of a device: conversion of a number in the file's unit to the model, and back.
 struct Key {
   const char* name;
   double low, high;
@@ -70,7 +70,7 @@ const char* kind_of(const DeviceModel& model) {
   return model.in_place ? "cpu" : "accelerator";
 }
 
-/// What a step costs, always; else only what a reader would not assume.
+/// Writes the costs of a step always, other keys only if they are not the default.
 bool worth_saying(const Key& key, const DeviceModel& model) {
   const std::string_view name = key.name;
   const bool cost = name.starts_with("fixed") || name.starts_with("per-");

@@ -9,12 +9,12 @@
 
 namespace evener {
 
-/// UsageError with `file:line:` for an unknown key or a value that cannot be.
+/// UsageError with `file:line:` for an unknown key or an invalid value.
 VirtualTimeOptions read_cluster(const std::string& path);
 
-/// One [[device]] of such a file.
+/// Formats one [[device]] of such a file.
 std::string cluster_device_text(const DeviceModel& model);
-/// The same keys and units for other programs.
+/// The same as JSON, with the same keys and units.
 nlohmann::ordered_json cluster_device_json(const DeviceModel& model);
 
 }  // namespace evener

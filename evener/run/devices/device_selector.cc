@@ -10,8 +10,8 @@ namespace evener {
 
 namespace {
 
-constexpr double kTouch = 5e8;   // bytes a second of memory that is touched for the first time
-constexpr double kSlow = 1e-12;  // rows a second of a device that got none and has not failed
+constexpr double kTouch = 5e8;   // bytes per second at the first access to memory
+constexpr double kSlow = 1e-12;  // rows per second of a working device that got no rows
 
 std::size_t round_of(const EngineSetup& setup, std::size_t devices) {
   return setup.batch_per_device > 0 ? setup.batch_per_device * devices : setup.batch;
@@ -98,7 +98,7 @@ std::vector<std::string> DeviceSelector::take_dropped_workers() {
   return std::exchange(losses_, {});
 }
 
-/// Begins the next trial, or what all of them have decided.
+/// Begins the next trial, or applies the choice.
 void DeviceSelector::advance() {
   for (bool made = false; !made;) {
     auto next = after_trials(setting_, history_);
@@ -120,7 +120,7 @@ void DeviceSelector::advance() {
   if (trial_ && trial_->looks()) begin_timing();
 }
 
-/// Makes an engine of these devices and gives it the model. False: a device has too little memory.
+/// Makes an engine of these devices and loads the model. False if a device has too little memory.
 bool DeviceSelector::use(const std::vector<std::size_t>& devices, const std::string& strategy) {
   if (engine_ && devices == devices_) return true;
   if (engine_) {
@@ -140,15 +140,15 @@ bool DeviceSelector::use(const std::vector<std::size_t>& devices, const std::str
   return true;
 }
 
-/// Ends the engine; its time, notes and losses are kept.
+/// Ends the engine; keeps its time, notes and lost workers.
 void DeviceSelector::retire() {
   append(notes_, engine_->take_notes());
   append(losses_, engine_->take_dropped_workers());
-  said_before_ = communication();
+  earlier_communication_ = communication();
   if (setup_.virtual_time) {
     setup_.virtual_time->begins_at = engine_->now();
   } else {
-    before_ += engine_->now();
+    earlier_seconds_ += engine_->now();
   }
   engine_.reset();
 }
@@ -187,7 +187,7 @@ bool DeviceSelector::is_over() const {
   return timed_ && rows_ >= trial_->timed * batch;
 }
 
-/// Of each device in the timed part; 0: it is lost.
+/// The speed of each device in the timed part; 0: it is lost.
 std::vector<double> DeviceSelector::speeds() const {
   const auto& now = engine_->timeline().totals();
   std::vector<double> speeds;
@@ -208,7 +208,7 @@ void DeviceSelector::end_trial(std::vector<double> speeds) {
   advance();
 }
 
-/// A device that trains alone has the only model: without a copy it would be lost with the device.
+/// A device that trains alone has the only copy of the model, so it is saved on the host.
 void DeviceSelector::keep_copy(const Position& position) {
   const bool alone = devices_.size() == 1;
   const bool in_host = setup_.devices[devices_.front()]->in_place_threads() > 0;

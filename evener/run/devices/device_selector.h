@@ -1,5 +1,5 @@
-// The engine of a run. Under --strategy auto the run's first batches are trials that find the best
-// devices (run/devices/device_trials.h): the model moves from engine to engine, and every batch is
+// The engine of a run. Under --strategy auto the run's first batches are trials that choose the
+// devices (run/devices/device_trials.h). The model moves from engine to engine, and every batch is
 // trained once.
 #pragma once
 
@@ -17,27 +17,27 @@ namespace evener {
 
 class DeviceSelector {
  public:
-  /// Without trials the engine stays what the setup says.
+  /// Without trials, the engine uses all devices of the setup.
   DeviceSelector(EngineSetup setup, bool tries);
 
-  /// As Scheduler's.
+  /// As in Scheduler.
   bool run_epoch(Position& position, const std::function<bool(const StepReport&)>& after_step);
 
-  /// May be another one after each run_epoch, until it is decided.
+  /// May change after each run_epoch, until the devices are chosen.
   Engine& engine() { return *engine_; }
   const Engine& engine() const { return *engine_; }
   bool decided() const { return !trial_; }
-  /// What was decided; nothing when it was taken already.
+  /// The choice, once; nullopt if there is none or it was taken already.
   std::optional<DeviceChoice> take_choice() { return std::exchange(choice_, std::nullopt); }
 
-  // As Engine's, over all engines so far.
-  Seconds now() const { return before_ + engine_->now(); }
-  Communication communication() const { return said_before_ + engine_->communication(); }
+  // As in Engine, over all engines so far.
+  Seconds now() const { return earlier_seconds_ + engine_->now(); }
+  Communication communication() const { return earlier_communication_ + engine_->communication(); }
   std::vector<std::string> take_notes();
   std::vector<std::string> take_dropped_workers();
 
  private:
-  /// The model as it was when a trial began, for the case that its device fails.
+  /// Saves the model at the start of a trial, in case its device fails.
   struct Copy {
     std::vector<FloatBuffer> vectors;
     Position position;
@@ -59,25 +59,25 @@ class DeviceSelector {
   TrialSetting setting_;
   std::vector<Tried> history_;
   std::unique_ptr<Engine> engine_;
-  std::vector<std::size_t> devices_;  // of the engine
-  std::vector<FloatBuffer> vectors_;  // of the model while there is no engine
-  Seconds before_ = 0;                // of earlier engines
-  Communication said_before_;         // of earlier engines
+  std::vector<std::size_t> devices_;     // indices of the engine's devices
+  std::vector<FloatBuffer> vectors_;     // the model while there is no engine
+  Seconds earlier_seconds_ = 0;          // of earlier engines
+  Communication earlier_communication_;  // of earlier engines
 
   std::optional<Trial> trial_;        // in progress
-  std::size_t reports_ = 0;           // of its steps
-  Seconds seconds_ = 0;               // that it has taken
-  bool timed_ = false;                // its timed part has begun
-  std::size_t rows_ = 0;              // of its current part, timed or not
-  Seconds part_begin_ = 0;            // of seconds_
-  std::vector<WorkerTotals> totals_;  // when the part began
+  std::size_t reports_ = 0;           // reports of steps in the trial
+  Seconds seconds_ = 0;               // duration of the trial so far
+  bool timed_ = false;                // the timed part has begun
+  std::size_t rows_ = 0;              // in the current part, timed or not
+  Seconds part_begin_ = 0;            // value of seconds_
+  std::vector<WorkerTotals> totals_;  // at the start of the part
   std::optional<Copy> copy_;
 
   std::optional<DeviceChoice> choice_;
   std::vector<std::string> notes_, losses_;
 };
 
-/// The setup with these of its devices alone.
+/// The setup reduced to these devices.
 EngineSetup with_only(EngineSetup setup, const std::vector<std::size_t>& devices,
                       const std::string& strategy);
 

@@ -14,9 +14,9 @@ namespace {
 
 using DeviceList = std::vector<std::size_t>;
 
-// Several devices must be this many times as fast as the best alone: less is noise.
+// Several devices must be this many times as fast as the best device alone: less is noise.
 constexpr double kWorth = 1.05;
-constexpr double kNear = 0.5;  // of the fastest device's gradients: it may be faster in a step
+constexpr double kNear = 0.5;  // share of the fastest device's speed
 constexpr std::size_t kUntimed = 2, kTimed = 3;
 
 Trial look_at(DeviceList devices) {
@@ -26,8 +26,8 @@ Trial watch(DeviceList devices) {
   return {std::move(devices), kUntimed, kTimed};
 }
 
-/// Follows the plan from its beginning each time: the outcome of a trial of the past is looked up,
-/// and the first trial without one is next.
+/// Replays the plan from its beginning each time: looks up the outcomes of past trials; the first
+/// trial without an outcome is the next one.
 class DeviceTrials {
  public:
   DeviceTrials(const TrialSetting& setting, const std::vector<Tried>& history)
@@ -49,7 +49,7 @@ class DeviceTrials {
   }
 
  private:
-  /// The outcome of a trial; null: it is next.
+  /// The outcome of a trial; null: this trial is next.
   const Outcome* ask(Trial trial) {
     const auto found = std::find_if(history_.begin(), history_.end(),
                                     [&](const Tried& tried) { return tried.trial == trial; });
@@ -58,7 +58,7 @@ class DeviceTrials {
     return nullptr;
   }
 
-  /// A device that has failed is left out of the plan, as if it had never been there.
+  /// A failed device is left out of the plan, as if it did not exist.
   DeviceList never_failed() {
     std::vector<bool> failed(setting_.names.size());
     for (const auto& [trial, outcome] : history_) {
@@ -74,9 +74,9 @@ class DeviceTrials {
     return devices;
   }
 
-  /// Keeps the devices that are worth a longer trial: those that need no longer for a piece than
-  /// another device for the whole batch. So neither an accelerator's fixed cost of a step nor
-  /// memory that is touched for the first time counts against a device.
+  /// Keeps the devices for a longer trial: those that need no longer for a piece than another
+  /// device for the whole batch. So an accelerator's fixed cost per step, and the first access to
+  /// memory, do not exclude a device.
   bool look(DeviceList& devices) {
     const Outcome* outcome = ask(look_at(devices));
     if (outcome == nullptr) return false;
@@ -96,7 +96,7 @@ class DeviceTrials {
     return true;
   }
 
-  /// Keeps the devices that are fastest together, and finds which may be faster alone.
+  /// Keeps the fastest group of devices, and finds the devices that may be faster alone.
   bool find_fastest_group(DeviceList& devices) {
     const Outcome* outcome = ask(watch(devices));
     if (outcome == nullptr) return false;
@@ -163,8 +163,8 @@ class DeviceTrials {
   const TrialSetting& setting_;
   const std::vector<Tried>& history_;
   std::optional<Trial> wanted_;
-  DeviceList candidates_;      // for the fastest alone
-  std::vector<double> alone_;  // rows a second; 0: not tried
+  DeviceList candidates_;      // that may be the fastest alone
+  std::vector<double> alone_;  // rows per second; 0: not tried
   double rate_ = 0;            // of the fastest group
   std::string seen_;
   Seconds seconds_ = 0;

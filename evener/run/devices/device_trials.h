@@ -1,14 +1,14 @@
-// Which devices train under --strategy auto. Several devices must not do harm: the model must be
-// neither worse nor later than that of one of them alone. So they make the same updates that one
-// device would make (sync), and only where that is measured to be faster. The run's own first
-// batches are the trials; whatever is tried, they are trained:
+// Chooses the devices that train under --strategy auto. With several devices the model must be
+// neither worse nor later than with one of them alone. So they make the same updates as one device
+// (sync), and only if that is measured to be faster. The trials are the run's first batches, and
+// each of them is trained once:
 //   look       all devices, one batch in small pieces: a device that takes longer for a piece than
 //              another for the whole batch is left out
 //   together   the remaining devices, a few rounds with parts by speed; then without the slowest,
 //              and so on while that is faster
 //   alone      a few steps of each device that is near the fastest
-// Averaged replicas (adaptive-sgd) train more rows a second, but learn less from each, and with the
-// default recipe end with a worse model (docs/results.md).
+// Averaged replicas (adaptive-sgd) train more rows per second, but learn less from each, and with
+// the default recipe end with a worse model (docs/results.md).
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@
 
 namespace evener {
 
-/// Updates that some devices make while they are measured.
+/// A trial: updates that some devices make while they are measured.
 struct Trial {
-  std::vector<std::size_t> devices;  // of all, ascending
-  std::size_t untimed = 0;           // first updates: memory is cold, parts are not yet by speed
+  std::vector<std::size_t> devices;  // indices, ascending
+  std::size_t untimed = 0;  // first updates: memory is cold, and parts do not yet follow speeds
   std::size_t timed = 1;
 
   std::string strategy() const {
@@ -35,10 +35,10 @@ struct Trial {
   bool operator==(const Trial&) const = default;
 };
 
-/// What a trial showed.
+/// The measurements of a trial.
 struct Outcome {
-  double rate = 0;             // rows a second of the timed updates; 0: a device failed
-  std::vector<double> speeds;  // of each device while all worked; 0: it failed
+  double rate = 0;             // rows per second in the timed updates; 0: a device failed
+  std::vector<double> speeds;  // of each device while all were busy; 0: it failed
   Seconds seconds = 0;         // of the whole trial
 };
 
@@ -48,15 +48,15 @@ struct Tried {
 };
 
 struct DeviceChoice {
-  std::vector<std::size_t> devices;  // of all, ascending; none: every device has failed
+  std::vector<std::size_t> devices;  // indices, ascending; empty: every device has failed
   std::string strategy;
-  std::vector<std::string> notes;  // what was measured and decided, for the user
+  std::vector<std::string> notes;  // measurements and decisions, for the user
 };
 
 struct TrialSetting {
   std::vector<std::string> names;  // of all devices
   std::size_t batch = 1;           // rows of an update
-  Seconds cold = 0;                // that touching a model's memory for the first time may take
+  Seconds cold = 0;                // the first access to a model's memory may take this long
 };
 
 /// The next trial, given the trials so far; or the choice that follows from them.

@@ -66,7 +66,7 @@ bool in_host_memory(const std::string& name) {
       "--memory-limit: {} works in the machine's memory; only accelerators can be limited", name));
 }
 
-/// Bytes of so many megabytes; `part` is what the user wrote.
+/// Converts megabytes to bytes; `part` is the user's text, for messages.
 std::size_t parse_limit(const std::string& part, const std::string& number) {
   std::size_t megabytes = 0;
   const char* end = number.data() + number.size();
@@ -78,7 +78,7 @@ std::size_t parse_limit(const std::string& part, const std::string& number) {
   return megabytes * kMega;
 }
 
-/// An accelerator by its whole name and again, or by one of its parts.
+/// Refuses an accelerator that is named twice, or both as a whole and by a part.
 void refuse_overlap(const std::vector<std::string>& names, std::size_t last) {
   const std::string& name = names[last];
   if (in_host_memory(name)) return;
@@ -90,23 +90,23 @@ void refuse_overlap(const std::vector<std::string>& names, std::size_t last) {
   }
 }
 
-/// Cores that a device keeps busy; 0: it is no processor.
+/// Cores that a device uses; 0: it is not a processor.
 unsigned cores_of(const std::string& name) {
   const DeviceKind* kind = find_device_kind(name);
   return kind == nullptr ? 0 : kind->cores(name);
 }
 
-/// Why a name must not come twice; empty: it may.
+/// Why a name must not occur twice; empty: it may.
 std::string why_not_twice(const std::string& name) {
   const DeviceKind* kind = find_device_kind(name);
   if (kind == nullptr || !kind->in_host_memory) return fmt::format("{} is named twice", name);
-  if (name != kind->name) return "";  // a part of the cores
+  if (name != kind->name) return "";  // names a part of the cores
   return fmt::format(
       "{0} is named twice (it is all cores: give each worker its own threads, as in {0}:1,{0}:1)",
       name);
 }
 
-/// Workers that take each other's cores are legal, and seldom meant.
+/// Workers that share cores are allowed, but rarely intended: adds a note.
 std::string crowding(const std::vector<std::string>& names) {
   unsigned threads = 0;
   std::vector<std::string> processors;

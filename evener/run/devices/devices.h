@@ -1,4 +1,4 @@
-// The devices of a run: what --devices and --emulate name, or a cluster file in their place.
+// The devices of a run: those of --devices and --emulate, or of a cluster file.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,10 @@ namespace evener {
 
 struct RunDevices {
   std::vector<std::unique_ptr<Device>> devices;
-  std::string found;               // what auto is here, with threads; empty: not asked for
-  std::vector<double> speeds;      // emulated, one a device; empty: none
-  std::vector<std::string> notes;  // for people: what auto left out, workers that share cores
+  std::string found;  // the devices that auto found, with threads; empty: auto was not given
+  std::vector<double> speeds;  // emulated, one per device; empty: none
+  std::vector<std::string>
+      notes;  // for the user: devices that auto left out, workers that share cores
   std::optional<VirtualTimeOptions> virtual_time;
 
   std::size_t count() const { return virtual_time ? virtual_time->devices.size() : devices.size(); }
@@ -26,21 +27,21 @@ struct RunDevices {
 
 using MakeDevice = std::function<std::unique_ptr<Device>(const std::string&, const DeviceOptions&)>;
 
-/// What opening devices needs beside the user's options.
+/// The context for opening devices, other than the user's options.
 struct DeviceContext {
-  /// What --devices auto is here; asked only where it is needed, since looking takes time.
+  /// Finds the devices of --devices auto; called only if needed, since it takes time.
   std::function<FoundDevices()> automatic = [] { return FoundDevices{"cpu", {}}; };
   std::string cache_directory;  // for compiled kernels; empty: none
   MakeDevice make = make_device;
-  std::function<void(const std::string&)> say;  // as DeviceOptions'
+  std::function<void(const std::string&)> say;  // see DeviceOptions
 };
 
-/// --devices, --emulate and --memory-limit: "cpu:1,cpu:1". UsageError where the list is empty or
-/// names a device twice; `cpu:T` may come more than once, each with threads of its own.
+/// --devices, --emulate and --memory-limit: "cpu:1,cpu:1". UsageError if the list is empty or names
+/// a device twice; `cpu:T` may occur several times, each with its own threads.
 RunDevices open_devices(const TrainOptions& options, const DeviceContext& context);
 
-/// The one device of a command that has no use for more; `option` is where it was named. A limit of
-/// its memory is "512", or empty. UsageError for a list, and for a limit of a processor.
+/// Opens the device of a command that uses only one; `option` names it in messages. The memory
+/// limit is "512", or empty. UsageError for a list of devices, and for a limit on a processor.
 std::unique_ptr<Device> open_one_device(const std::string& option, const std::string& name,
                                         const std::string& memory_limit,
                                         const DeviceContext& context);
@@ -49,16 +50,15 @@ std::unique_ptr<Device> open_one_device(const std::string& option, const std::st
 std::vector<double> parse_emulation(const std::string& text, const std::vector<std::string>& names);
 
 /// Bytes for each device from "512" or "512, opencl:0.0=256", in megabytes; 0: no limit. UsageError
-/// where one limit would silently replace another, or is for a processor.
+/// if one limit would replace another, or if it is for a processor.
 std::vector<std::size_t> parse_memory_limits(const std::string& text,
                                              const std::vector<std::string>& names);
 
-/// Makes --devices, --emulate and --memory-limit speak of these devices of the run alone: what a
-/// resumed run goes on with.
+/// Reduces --devices, --emulate and --memory-limit to these devices of the run, for a resumed run.
 void keep_devices(TrainOptions& options, const std::vector<std::string>& names,
                   const std::vector<std::size_t>& kept);
 
-/// The strategy of a cluster; `auto` is dasp. UsageError for strategies of one machine.
+/// The strategy of a cluster; `auto` is dasp. UsageError for strategies for one machine.
 std::string strategy_for_nodes(const TrainOptions& options);
 
 /// `auto` is sequential on one device. On several it is the strategy of the devices that the trials

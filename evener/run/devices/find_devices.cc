@@ -16,7 +16,7 @@ FoundDevices find_devices(const std::string& cpu) {
   std::stable_sort(kinds.begin(), kinds.end(), [](const DeviceKind* a, const DeviceKind* b) {
     return a->auto_order < b->auto_order;
   });
-  std::map<std::string, const DeviceKind*> driven_by;  // cards of a maker
+  std::map<std::string, const DeviceKind*> driven_by;  // by the maker of the cards
   for (const DeviceKind* kind : kinds) {
     for (const ListedDevice& device : kind->list().devices) {
       const auto driver = driven_by.find(device.maker);

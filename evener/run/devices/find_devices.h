@@ -1,4 +1,4 @@
-// What `--devices auto` is on this machine.
+// Finds the devices of `--devices auto` on this machine.
 #pragma once
 
 #include <string>
@@ -7,13 +7,12 @@
 namespace evener {
 
 struct FoundDevices {
-  std::string list;                   // as --devices takes it
-  std::vector<std::string> left_out;  // what else there is, and why it does not train
+  std::string list;                   // in the format of --devices
+  std::vector<std::string> left_out;  // other devices, with the reasons
 };
 
-/// The processor, named `cpu`, and every accelerator. A device that runs on the processor's own
-/// cores would only take them away from it, and a card that one kind of device drives is not opened
-/// by another kind too (CUDA and OpenCL).
+/// The processor, named `cpu`, and every accelerator. Leaves out devices that run on the
+/// processor's own cores, and cards that another kind of device already drives (CUDA and OpenCL).
 FoundDevices find_devices(const std::string& cpu);
 
 }  // namespace evener

@@ -22,7 +22,7 @@ struct Sample {
 constexpr std::array<std::size_t, 6> kSizes{32, 64, 128, 256, 512, 1024};
 constexpr std::size_t kRepeats = 7;
 
-/// Rows in the order of their non-zeros.
+/// Rows sorted by their number of non-zeros.
 std::vector<std::uint32_t> by_nonzeros(const Dataset& data) {
   std::vector<std::uint32_t> rows(data.rows());
   std::iota(rows.begin(), rows.end(), 0U);
@@ -59,7 +59,7 @@ std::array<double, 3> fit(const std::vector<Sample>& samples, std::array<bool, 3
     a[i][i] = 1;
     a[i][3] = 0;
   }
-  for (int i = 0; i < 3; ++i) {  // Gauss; the matrix is positive definite
+  for (int i = 0; i < 3; ++i) {  // Gaussian elimination; the matrix is positive definite
     for (int k = i + 1; k < 3; ++k) {
       const double factor = a[k][i] / a[i][i];
       for (int j = i; j < 4; ++j) a[k][j] -= factor * a[i][j];
@@ -81,7 +81,7 @@ std::array<double, 3> fit(const std::vector<Sample>& samples, std::array<bool, 3
 }
 
 Seconds median_of(const std::function<void()>& work) {
-  work();  // the first is slower
+  work();  // warm-up
   std::array<Seconds, kRepeats> times{};
   for (Seconds& time : times) {
     const Stopwatch watch;
@@ -92,7 +92,8 @@ Seconds median_of(const std::function<void()>& work) {
   return times[kRepeats / 2];
 }
 
-/// The way to a device with memory of its own: latency by almost nothing, bandwidth by a model.
+/// Copies to a device with its own memory: latency from a tiny copy, bandwidth from a copy of the
+/// model.
 void measure_link(Replica& replica, const Network& network, DeviceModel& model) {
   FloatBuffer values(layout_of(network).size);
   const auto there_and_back = [&](const Blocks& blocks) {
@@ -120,9 +121,10 @@ Profile measure_device(Device& device, const TrainOptions& options, const Traini
   std::uint64_t step = 0;
   for (const std::size_t size : kSizes) {
     if (size > rows.size()) break;
-    // From the middle of the poorer and of the richer half, and a mixture.
+    // Rows from the middle of the sparser half, of the denser half, and a mixture.
     for (const double place : {0.25, 0.75, 0.5}) {
-      // Other rows each time, with about as many non-zeros: the same again would be in the cache.
+      // Different rows each time, with about as many non-zeros: the same rows would be in the
+      // cache.
       const std::size_t span = std::min(rows.size(), kRepeats * size);
       const auto first = static_cast<std::size_t>(place * static_cast<double>(rows.size() - span));
       std::vector<std::uint32_t> pool(rows.begin() + static_cast<std::ptrdiff_t>(first),

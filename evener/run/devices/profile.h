@@ -1,4 +1,4 @@
-// Measures a device on the user's own batches: its model for virtual time.
+// Measures a device on the user's data and fits its cost model for virtual time.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@ namespace evener {
 
 struct Profile {
   DeviceModel model;
-  double worst_error = 0;  // of the model against the measurements, as a share of them
+  double worst_error = 0;  // relative error of the model
 };
 
 /// Times steps of several sizes on rows with few and with many non-zeros, and fits
-/// fixed + per_row * rows + per_nonzero * non-zeros; of a device with memory of its own also
-/// latency and bandwidth of the way there.
+/// fixed + per_row * rows + per_nonzero * non-zeros; for a device with its own memory, also the
+/// latency and bandwidth of copies to it.
 Profile measure_device(Device& device, const TrainOptions& options, const TrainingData& data);
 
 }  // namespace evener

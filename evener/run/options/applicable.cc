@@ -22,7 +22,7 @@ const Exclusion* exclusion_in(const OptionInfo& info, Mode mode) {
   return nullptr;
 }
 
-/// "--peers or --transport mpi": what selects the modes of the command that have the option.
+/// "--peers or --transport mpi": the options that select the modes in which this option applies.
 std::string selectors(const OptionInfo& info, Command command) {
   std::vector<std::string> found;
   for (const Mode mode : all_modes()) {

@@ -1,4 +1,4 @@
-// The strategies' options as options of a run.
+// Converts the strategies' options to options of a run.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ bool same_meaning(const StrategyOption& a, const StrategyOption& b) {
   return a.value == b.value && a.help == b.help && a.choices == b.choices;
 }
 
-/// What `text` says of each meaning; with the strategies behind it where they do not agree.
+/// `text` of each meaning, with the names of the strategies if they differ.
 template <class Text>
 std::string text_of_each(const std::vector<Meaning>& meanings, const Text& text) {
   std::string first = text(meanings.front().option);
@@ -76,7 +76,7 @@ OptionInfo strategy_option(const std::vector<Meaning>& meanings) {
 }  // namespace
 
 std::vector<OptionInfo> catalogue_options() {
-  std::vector<std::vector<Meaning>> found;  // of each name
+  std::vector<std::vector<Meaning>> found;  // by name
   for (const auto& strategy : strategies()) {
     for (const auto& option : options_of(strategy)) {
       auto named = std::find_if(found.begin(), found.end(), [&](const auto& meanings) {

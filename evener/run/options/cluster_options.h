@@ -1,4 +1,4 @@
-// What the cluster options mean: counts, addresses, certificates.
+// Parses the cluster options: counts, addresses, certificates.
 #pragma once
 
 #include <string>
@@ -10,22 +10,22 @@
 
 namespace evener {
 
-/// "4" is 4:4, "2:8" from two to eight. UsageError.
+/// Parses "4" (exactly four) or "2:8" (two to eight). UsageError if it is neither.
 void parse_worker_counts(const std::string& text, CoordinatorOptions& options);
 
-/// From the folder that `evener certs` makes; `role` is coordinator or worker. Nothing for "".
+/// Reads the folder written by `evener certs`; `role` is coordinator or worker. nullopt for "".
 Tls read_tls(const std::string& folder, const std::string& role);
 
-/// UsageError where processes of other machines could connect without TLS, unless `insecure`.
+/// UsageError if other machines could connect without TLS, unless `insecure`.
 void check_listening(const std::string& address, const Tls& tls, bool insecure);
 
 /// UsageError unless it is HOST:PORT.
 void check_address(const std::string& option, const std::string& address);
 
-/// The limits of --heartbeat, --suspect and --evict; UsageError where they contradict each other.
+/// The limits of --heartbeat, --suspect and --evict; UsageError if they contradict each other.
 HeartbeatLimits heartbeat_limits(const ClusterOptions& options);
 
-/// The addresses of --peers. UsageError where one is not HOST:PORT, or is named twice.
+/// The addresses of --peers. UsageError if one is not HOST:PORT or occurs twice.
 std::vector<std::string> peer_addresses(const ClusterOptions& options);
 
 }  // namespace evener

@@ -39,7 +39,7 @@ std::string toml_value(const OptionInfo& info, const std::string& text) {
     case OptionKind::integer:
       return text;
     case OptionKind::real:
-      // TOML tells 1 from 1.0; both are read, but the file should say what the option is.
+      // TOML distinguishes 1 and 1.0. Both are accepted, but real options are written as 1.0.
       return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
     case OptionKind::list:
       return text == "none" ? "[]" : "[" + text + "]";

@@ -13,13 +13,13 @@ struct ConfigLine {
   std::string name, text, where;
 };
 
-/// The options a TOML file sets, as texts that are known to be valid. UsageError gives
-/// `file:line:` and, for an unknown name, the nearest.
+/// The options that a TOML file sets, as validated texts. UsageError has `file:line:` and, for an
+/// unknown name, the nearest one.
 std::vector<ConfigLine> read_config_lines(const std::string& path);
 OptionTexts read_config(const std::string& path);
 
-/// The options that make the run and have an effect in it (`options.mode`), as TOML with a heading
-/// a group: what config.toml holds.
+/// The contents of config.toml: the saved options that have an effect in this run (`options.mode`),
+/// with a heading for each group.
 std::string config_text(const TrainOptions& options);
 /// All options of runs on the devices of one machine, with their defaults.
 std::string default_config_text();

@@ -1,4 +1,4 @@
-// What a command is asked to do, as far as the meaning of its options depends on it.
+// The modes of the commands: the same option can apply in one mode and not in another.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace evener {
 /// The commands whose options are in the table.
 enum class Command { train, simulate, compare, profile, coordinator, worker, server, status };
 
-/// The ways in which these commands run.
+/// The modes of these commands.
 enum class Mode {
   train,             // on the devices of this machine
   train_nodes,       // with --nodes: worker processes on this machine
@@ -24,7 +24,7 @@ enum class Mode {
   compare_nodes,    // with --nodes
   profile,
   coordinator,
-  worker,        // of a coordinator
+  worker,        // connects to a coordinator
   worker_peers,  // with --peers
   server,
   status,
@@ -55,7 +55,7 @@ inline constexpr ModeSet kTrainModes =
     ModeSet{Mode::train, Mode::train_nodes, Mode::train_peers} | kMpiModes;
 inline constexpr ModeSet kCompareModes{Mode::compare, Mode::compare_virtual, Mode::compare_nodes};
 inline constexpr ModeSet kWorkerModes{Mode::worker, Mode::worker_peers};
-/// Modes whose options say what is trained, and how.
+/// Modes that take the options of data, model and training.
 inline constexpr ModeSet kTrainingModes =
     kTrainModes | kCompareModes | ModeSet{Mode::simulate, Mode::profile, Mode::coordinator};
 
@@ -71,7 +71,7 @@ std::string selector_of(Mode mode);
 std::string mode_name(Mode mode);
 
 struct TrainOptions;
-/// The mode that the options select. UsageError where they select two.
+/// The mode that the options select. UsageError if they select two.
 Mode mode_of(Command command, const TrainOptions& options);
 
 }  // namespace evener

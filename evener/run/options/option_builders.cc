@@ -38,7 +38,7 @@ bool parse_number(const std::string& text, T& value) {
 
 template <class T>
 std::string integer_range(T low, T high) {
-  // A limit that only the machine's word sets tells the reader nothing.
+  // A limit that is only the range of the integer type is not shown.
   const bool bounded = high < static_cast<T>(std::numeric_limits<int>::max());
   return bounded ? fmt::format("{} .. {}", low, high) : fmt::format("{} or more", low);
 }
@@ -95,7 +95,7 @@ Row Row::per_call() const {
   return row;
 }
 
-Row Row::letter(const char* shorthand) const {
+Row Row::short_name(const char* shorthand) const {
   Row row = *this;
   row.info.shorthand = shorthand;
   return row;

@@ -1,5 +1,5 @@
-// How a row of the option table is made from a member of the options: parsing, printing and range
-// checks by the member's type; then where the option applies.
+// Builds a row of the option table from a member of the options: parsing, printing and range checks
+// by the member's type, and the modes in which the option applies.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace evener {
 
-/// What every row says beside its member.
+/// The texts of a row.
 struct OptionHead {
   const char* name;
   const char* unit;
   const char* help;
 };
 
-/// Where an option's value is kept: a member of TrainOptions or of one of its parts.
+/// The member that holds an option's value, in TrainOptions or one of its parts.
 template <class V>
 class Field {
  public:
@@ -42,26 +42,26 @@ class Field {
   V CompareArgs::*of_compare_ = nullptr;
 };
 
-/// A row under construction: each function gives the row with one thing more said of it.
+/// Builder of a row: each function returns the row with one property added.
 struct Row {
   OptionInfo info;
 
-  /// It shapes the model: a resumed run cannot change it.
+  /// The option shapes the model: a resumed run cannot change it.
   Row shaping() const;
-  /// It belongs to one call of the command: config.toml and checkpoints do not hold it.
+  /// The option belongs to one call of the command: it is not saved in config.toml or checkpoints.
   Row per_call() const;
-  Row letter(const char* shorthand) const;
+  Row short_name(const char* shorthand) const;
   Row positional() const;
   Row value(const char* name) const;
   Row default_is(const char* text) const;
-  /// It has an effect only in these modes, or in these too.
+  /// The option has an effect only in these modes (only), or also in these (also).
   Row only(ModeSet modes) const;
   Row also(ModeSet modes) const;
-  /// It has none in these; `why` ends a message that begins with the option's name.
+  /// The option has no effect in these modes; `why` ends a message that begins with its name.
   Row except(ModeSet modes, const std::string& why) const;
   Row needs(const Need& need) const;
   Row in(Command command, CommandText text) const;
-  /// `auto` beside its own values, kept as `value`.
+  /// Also accepts `auto`, stored as `value`.
   template <class V>
   Row or_auto(Field<V> field, V value) const;
 };
@@ -92,15 +92,15 @@ Row integer_option(OptionHead head, Field<std::uint64_t> field, std::uint64_t lo
                    std::uint64_t high);
 Row integer_option(OptionHead head, Field<int> field, int low, int high);
 
-/// A whole number of an option that is not in the table. UsageError as those of the table.
+/// Parses an integer option outside the table, with the same UsageError as the table.
 int parse_whole_number(const std::string& name, const std::string& text, int low, int high);
 
-/// The parts of the table: what is trained and how; the processes of a cluster; comparisons.
+/// The parts of the table: training; the processes of a cluster; comparisons.
 std::vector<OptionInfo> train_rows();
 std::vector<OptionInfo> cluster_rows();
 std::vector<OptionInfo> compare_rows();
-/// One option for each name in the catalogue of strategies; which of them have it, and what each
-/// makes of it, is in its help.
+/// One option for each option name in the catalogue of strategies. Its help lists the strategies
+/// that have it, and its meaning in each.
 std::vector<OptionInfo> catalogue_options();
 
 template <class V>

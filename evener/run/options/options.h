@@ -20,16 +20,16 @@
 
 namespace evener {
 
-/// What is left to the recipe (recipe.h), where 0 is a value of its own.
+/// `auto` (recipe.h chooses) for options in which 0 is a valid value.
 inline constexpr std::uint32_t kAutoWidth = 0;
 inline constexpr double kAutoDropout = -1;
 
 inline constexpr const char* kGrpcTransport = "grpc";
-/// For an integer option that was not given.
+/// An integer option that was not given.
 inline constexpr int kNotGiven = -1;
 
-/// How the processes of a cluster find and trust each other. They belong to one call of a command:
-/// neither config.toml nor checkpoints hold them (a token is a secret).
+/// Addresses and authentication of the processes of a cluster. They belong to one call of a
+/// command, so config.toml and checkpoints do not hold them (a token is a secret).
 struct ClusterOptions {
   int nodes = 0, servers = 0;
   std::string workers;  // "4" or "2:8"
@@ -40,21 +40,21 @@ struct ClusterOptions {
   bool insecure = false;
   std::string tls, token;
   double wait_seconds = 60;
-  double heartbeat = 1, suspect = 3, evict = 10;  // as HeartbeatLimits
+  double heartbeat = 1, suspect = 3, evict = 10;  // see HeartbeatLimits
   int threads = 0;                                // 0: all cores
   std::string transport = kGrpcTransport;
   std::string device_strategy;
 };
 
-/// What `evener compare` does beside training.
+/// The options of `evener compare` that do not concern a single run.
 struct CompareArgs {
   std::string strategies, target, virtual_file, tune;
   std::string grid = "0.3,1,3";
   std::uint32_t seeds = 5, evaluations_per_epoch = 1;
 };
 
-/// Plain values; what they mean, their units and ranges are in the table. Choices are kept as the
-/// user writes them and checked when they are set.
+/// Plain values; the table has their meaning, units and ranges. Choices are stored as the user
+/// writes them, and checked when they are set.
 struct TrainOptions {
   std::string data, test;
   double validation_share = 0;
@@ -97,7 +97,7 @@ struct TrainOptions {
   std::string emulate;
   std::string memory_limit;
   std::string strategy = "auto";
-  std::map<std::string, std::string> strategy_options;  // as given; others are the strategy's own
+  std::map<std::string, std::string> strategy_options;  // only those that were given
 
   std::uint32_t eval_every = 1;
   std::string early_stop = "none";
@@ -114,7 +114,7 @@ struct TrainOptions {
   ClusterOptions cluster;
   CompareArgs compare;
 
-  /// What the command makes of the options (resolve.h); decides which of them config.toml holds.
+  /// The mode that the options select (resolve.h); decides which of them config.toml holds.
   Mode mode = Mode::train;
 };
 
@@ -127,35 +127,35 @@ struct Exclusion {
   std::string why;
 };
 
-/// What other options must be for an option to have an effect: "needs --early-stop".
+/// A condition on other options for an option to have an effect: "needs --early-stop".
 struct Need {
   std::function<bool(const TrainOptions&)> holds;
   std::string what;
 };
 
-/// Where an option means something special in one command. Empty: as in the others.
+/// Overrides of a row in one command. Empty: as in the others.
 struct CommandText {
   std::string help{}, default_text{}, value_name{};
-  bool by_name = false;  // not by place, unlike in other commands
+  bool by_name = false;  // not positional, unlike in other commands
 };
 
 /// One row of the table. `set` parses text and throws UsageError naming the option, the valid
-/// values and the nearest of them; `get` gives text that `set` takes back unchanged.
+/// values and the nearest of them; `get` returns text that `set` accepts.
 struct OptionInfo {
   std::string name;   // dashed, without the leading dashes
   std::string group;  // heading in help and docs
   OptionKind kind = OptionKind::text;
-  std::string unit;  // "epochs", "rows", ...; empty where there is none
+  std::string unit;  // "epochs", "rows", ...; empty: none
   std::string help;
-  std::string range;  // "0 .. 1", or the choices; for humans
+  std::string range;  // "0 .. 1", or the choices; for display
   std::vector<std::string> choices;
-  std::string default_text;        // for humans, where the default is not the option's own
-  std::string shorthand;           // "o" for -o; usually empty
-  bool positional = false;         // given by place on the command line
-  bool of_run = true;              // part of what a run is: kept in config.toml and checkpoints
-  bool shapes_model = false;       // cannot change when a run is resumed
-  std::string value_name;          // "HOST:PORT" in the help; empty: by kind
-  ModeSet modes = kTrainingModes;  // where it has an effect
+  std::string default_text;             // for display, if it differs from the option's default
+  std::string shorthand;                // "o" for -o; usually empty
+  bool positional = false;              // positional on the command line
+  bool of_run = true;                   // saved in config.toml and checkpoints
+  bool shapes_model = false;            // cannot change when a run is resumed
+  std::string value_name;               // "HOST:PORT" in the help; empty: by kind
+  ModeSet modes = kTrainingModes;       // in which it has an effect
   std::vector<Exclusion> exclusions{};  // reasons for some of the other modes
   std::vector<Need> needs{};
   std::map<Command, CommandText> texts{};
@@ -165,16 +165,16 @@ struct OptionInfo {
 
 const std::vector<OptionInfo>& train_option_table();
 
-/// By name, dashed or with underscores; UsageError names the nearest. `where` opens the message.
+/// By name, with dashes or underscores. UsageError names the nearest; `where` begins the message.
 const OptionInfo& find_train_option(const std::string& name, const std::string& where = "");
 
 using OptionTexts = std::map<std::string, std::string>;
 
-/// Name -> text of all that make the run, and back; keys of `texts` must be options.
+/// Converts the saved options to texts by name, and back; keys of `texts` must be options.
 OptionTexts option_texts(const TrainOptions& options);
 void apply_option_texts(const OptionTexts& texts, TrainOptions& options);
 
-/// Checks values that contradict each other.
+/// UsageError if values contradict each other.
 void check_options(const TrainOptions& options);
 
 /// Markdown for docs/options.md.

@@ -8,12 +8,12 @@ namespace evener {
 
 namespace {
 
-/// As code, if it is something to type.
+/// As code if it can be typed, that is, has no spaces.
 std::string in_backticks(const std::string& value) {
   return value.empty() || value.find(' ') != std::string::npos ? value : "`" + value + "`";
 }
 
-/// Options of runs are explained by the page itself; the others say which commands have them.
+/// Options of runs are explained by the page; for the others the table lists the commands.
 bool says_where(const OptionInfo& info) {
   return !info.modes.contains(Mode::train) || info.group == "Cluster";
 }

@@ -7,10 +7,9 @@ namespace evener {
 
 namespace {
 
-// One label a row is a choice between classes, which is what softmax models. Where rows have many
-// labels, sigmoid treats each on its own and ranks better, but only if labels have enough rows to
-// learn from; where most have a handful, softmax's competition between labels learns faster and
-// better.
+// Rows with one label are a classification task, which softmax models. For rows with many labels,
+// independent sigmoids rank better, but only if labels have enough rows to learn from; if most
+// labels have only a few rows, softmax learns faster and better.
 constexpr double kRowsPerLabel = 10;
 
 std::string loss_for(const Dataset& data) {
@@ -31,8 +30,8 @@ double learning_rate_for(const TrainOptions& options) {
   return options.loss == "sigmoid" ? 0.01 : 0.003;
 }
 
-// Small sets need more passes: about so many updates, within bounds that keep the smallest from
-// being learnt by heart and give the largest time to settle.
+// Small data sets need more epochs: about this many updates, within bounds that prevent overfitting
+// on the smallest sets and let the largest converge.
 constexpr double kUpdates = 800;
 constexpr double kFewestEpochs = 9;
 constexpr double kMostEpochs = 40;
@@ -43,8 +42,8 @@ std::uint32_t epochs_for(const TrainOptions& options, std::size_t rows) {
       std::clamp(std::ceil(kUpdates / updates), kFewestEpochs, kMostEpochs));
 }
 
-// Many rows can fill a narrow layer, and every unit costs as many multiplications as there are
-// labels; few rows are what wide layers with much dropout are for.
+// With many rows a narrow layer is enough, and each unit costs one multiplication per label. With
+// few rows, wide layers with much dropout learn better.
 constexpr std::size_t kManyRows = 30'000;
 constexpr std::uint32_t kWide = 512;
 

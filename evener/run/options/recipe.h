@@ -1,4 +1,4 @@
-// The recipe: the values of options that are `auto`, for the data at hand. The choices and
+// The recipe: the values of options that are `auto`, for the given data. The choices and
 // the measurements behind them are in docs/results.md.
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace evener {
 
-/// `options` with nothing left open; what was given stays as it is.
+/// `options` with every `auto` replaced; given values stay as they are.
 TrainOptions with_recipe(TrainOptions options, const TrainingData& data);
 
-/// The same for a run that is resumed: open options get their values of `earlier`.
+/// The same for a resumed run: `auto` options get their values from `earlier`.
 TrainOptions with_earlier_recipe(TrainOptions options, const OptionTexts& earlier);
 
 }  // namespace evener

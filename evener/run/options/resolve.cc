@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What was given in both places: texts, and the names that count as given.
+/// Options from the command line and the config file: texts, and the names that count as given.
 struct Collected {
   OptionTexts texts;
   GivenNames names;
@@ -26,7 +26,7 @@ bool is_default(const OptionInfo& info, const std::string& text) {
   return info.get(options) == before;
 }
 
-/// Refuses what no mode of the command has before a value is looked at.
+/// Refuses options that no mode of the command has, before it parses any value.
 Collected collect(const GivenOptions& given, Command command) {
   Collected all;
   const auto count = [&](const OptionInfo& info, const std::string& where) {

@@ -1,5 +1,5 @@
-// From what the user gave to the options of a run: defaults, then the run that is resumed, then the
-// config file, then the command line.
+// Resolves the options of a run. Later sources override earlier ones: defaults, the resumed run,
+// the config file, the command line.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace evener {
 
-/// What the user gave: texts of the command line by option name, and the path of a config file.
+/// The user's options: command-line texts by option name, and the path of a config file.
 struct GivenOptions {
   OptionTexts texts;
   std::string config;  // empty: none
 };
 
-/// The given options over the defaults, with their mode. UsageError where an option has no effect
-/// in this mode. For commands that do not train, and for what must be known before a run starts;
-/// data and the run to resume are not looked at.
+/// The given options over the defaults, with their mode. UsageError if an option has no effect in
+/// this mode. For commands that do not train, and for options that are needed before a run starts;
+/// does not read the data or the run to resume.
 TrainOptions read_options(const GivenOptions& given, Command command);
 
-/// The options of a run that this command starts or resumes. `base` holds options that come from
-/// elsewhere, such as those that peers have sent; they do not count as given. UsageError where an
-/// option that was given has no effect, or where options contradict each other. A line of a config
-/// file that sets an option to its default does not count as given, so that a file may list all.
+/// The options of a run that this command starts or resumes. `base` holds options from other
+/// sources, such as those sent by peers; they do not count as given. UsageError if a given option
+/// has no effect, or if options contradict each other. A line of a config file that sets an option
+/// to its default does not count as given, so that a file may list all options.
 TrainOptions resolve_options(const GivenOptions& given, Command command,
                              const OptionTexts& base = {});
 

@@ -1,4 +1,4 @@
-// The rows of the option table that say what is trained, and how.
+// The rows of the option table for the data, the model and its training.
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -64,7 +64,7 @@ std::vector<Row> data_options() {
       flag_option({"tfidf", "", "weigh features by inverse document frequency"}, &T::tfidf)
           .shaping(),
       integer_option(
-          {"hash-features", "features", "fold the features into so many by a signed hash; 0: off"},
+          {"hash-features", "features", "hash the features into this many, with signs; 0: off"},
           &T::hash_features, 0, kMany)
           .shaping(),
       flag_option({"cache", "", "keep a binary copy of the data that later runs map"}, &T::cache),
@@ -73,7 +73,7 @@ std::vector<Row> data_options() {
                    "user's cache folder"},
                   &T::cache_dir)
           .needs({[](const T& o) { return o.cache; }, "has no effect with --no-cache"}),
-      integer_option({"read-threads", "threads", "threads that read text data; 0: one a core"},
+      integer_option({"read-threads", "threads", "threads that read text data; 0: one per core"},
                      &T::read_threads, 0, 1024),
   };
 }
@@ -81,8 +81,8 @@ std::vector<Row> data_options() {
 std::vector<Row> network_options() {
   return {
       list_option({"hidden", "units",
-                   "width of each hidden layer, input side first; auto: one of 512, or of 256 "
-                   "where there are 30000 rows or more"},
+                   "width of each hidden layer, input side first; auto: one layer of 512 units, or "
+                   "of 256 for 30000 rows or more"},
                   &T::hidden)
           .or_auto<std::vector<std::uint32_t>>(&T::hidden, {kAutoWidth})
           .shaping(),
@@ -90,16 +90,16 @@ std::vector<Row> network_options() {
                     {"relu", "sigmoid", "tanh"})
           .shaping()
           .needs(has_hidden_layers()),
-      choice_option({"loss", "",
-                     "softmax: cross-entropy against the row's labels in equal parts; sigmoid: "
-                     "one yes or no a label; squared: half the squared error; auto: sigmoid where "
-                     "labels have ten rows or more on average and rows several labels, else "
-                     "softmax"},
-                    &T::loss, {"auto", "softmax", "sigmoid", "squared"})
+      choice_option(
+          {"loss", "",
+           "softmax: cross-entropy against the row's labels in equal parts; sigmoid: an "
+           "independent yes or no for each label; squared: half the squared error; auto: sigmoid "
+           "if rows have several labels and labels have ten rows or more on average, else softmax"},
+          &T::loss, {"auto", "softmax", "sigmoid", "squared"})
           .shaping(),
       choice_option({"input", "",
-                     "first layer: touch only the rows of features that occur, or all; auto: "
-                     "dense if more than a quarter of the values is not zero"},
+                     "first layer: sparse updates only the weights of features that occur, dense "
+                     "updates all; auto: dense if more than a quarter of the values are non-zero"},
                     &T::input, {"auto", "sparse", "dense"})
           .shaping(),
       flag_option({"prior-bias", "", "start the output biases from the labels' frequencies"},
@@ -113,8 +113,8 @@ std::vector<Row> optimizer_options() {
                     {"sgd", "momentum", "adam", "adagrad"})
           .shaping(),
       real_option({"learning-rate", "",
-                   "after warm-up, before decay; 0: what suits optimizer and loss (adam: 0.01 with "
-                   "sigmoid, else 0.003)"},
+                   "learning rate after warm-up and before decay; 0: chosen by optimizer and loss "
+                   "(adam: 0.01 with sigmoid, else 0.003)"},
                   &T::learning_rate, kNotNegative),
       real_option({"momentum", "", "momentum of optimizer momentum"}, &T::momentum, kBelowOne)
           .needs(optimizer_is("momentum")),
@@ -128,8 +128,8 @@ std::vector<Row> optimizer_options() {
       real_option({"l2", "", "L2 penalty on weights"}, &T::l2, kNotNegative),
       real_option({"clip", "", "largest length of a gradient row; 0: off"}, &T::clip, kNotNegative),
       real_option({"dropout", "of the units",
-                   "hidden units dropped in each step; auto: 0.5, or 0.4 where the widest layer "
-                   "has less than 512 units"},
+                   "hidden units dropped in each step; auto: 0.5, or 0.4 if the widest layer has "
+                   "fewer than 512 units"},
                   &T::dropout, kBelowOne)
           .or_auto<double>(&T::dropout, kAutoDropout)
           .needs(has_hidden_layers()),
@@ -145,18 +145,20 @@ std::vector<Row> schedule_options() {
           .needs({[](const T& o) { return o.batch_size_per_device == 0; },
                   "has no effect with --batch-size-per-device"}),
       integer_option({"batch-size-per-device", "rows",
-                      "rows of one device's step, where devices step at the same time; 0: what "
-                      "--global-batch-size and the strategy make of it"},
+                      "rows of one device's step, where devices step at the same time; 0: the "
+                      "strategy derives it from --global-batch-size"},
                      &T::batch_size_per_device, 0, kMany),
-      choice_option({"balance", "",
-                     "cut batches by rows, or so that each holds about as many non-zeros (nnz)"},
-                    &T::balance, {"rows", "nnz"})
+      choice_option(
+          {"balance", "",
+           "give batches equal numbers of rows, or about equal numbers of non-zeros (nnz)"},
+          &T::balance, {"rows", "nnz"})
           .except(kGossipModes, kNotForGossip),
       integer_option({"epochs", "epochs",
                       "passes over the training data; 0: about 800 updates, 9 to 40 epochs"},
                      &T::epochs, 0, kMany),
-      real_option({"warmup-epochs", "epochs", "the learning rate rises linearly for so long"},
-                  &T::warmup_epochs, kNotNegative),
+      real_option(
+          {"warmup-epochs", "epochs", "the learning rate rises linearly during these epochs"},
+          &T::warmup_epochs, kNotNegative),
       choice_option({"decay", "", "how the learning rate falls after warm-up"}, &T::decay,
                     {"constant", "step", "cosine"}),
       real_option({"decay-epochs", "epochs", "epochs between two cuts (decay step)"},
@@ -167,9 +169,9 @@ std::vector<Row> schedule_options() {
                   &T::decay_factor, {0, 1})
           .needs(
               {[](const T& o) { return o.decay != "constant"; }, "needs --decay step or cosine"}),
-      integer_option({"average", "epochs",
-                      "average the weights after each of the last so many epochs; 0: off"},
-                     &T::average, 0, kMany)
+      integer_option(
+          {"average", "epochs", "average the weights over this many last epochs; 0: off"},
+          &T::average, 0, kMany)
           .except(kCompareModes, ": a comparison evaluates the weights as they are")
           .except(kGossipModes, kNotForGossip),
   };
@@ -182,7 +184,7 @@ std::vector<Row> schedule_options() {
 std::vector<Row> strategy_options() {
   return {
       text_option({"devices", "",
-                   "auto (all cores, and every accelerator that is not those cores again), or a "
+                   "auto (all cores, and every accelerator that does not run on these cores), or a "
                    "list: cpu, cpu:T for T threads, cpu:1,cpu:1 for two workers of one thread, "
                    "opencl:P.D, opencl:P.D.S, cuda:N (see evener devices)"},
                   &T::devices)
@@ -201,7 +203,7 @@ std::vector<Row> strategy_options() {
           .except(Mode::compare_virtual, kVirtual)
           .except({Mode::train_peers, Mode::worker_peers}, ": not with --peers")
           .except(kMpiModes, ": not with --transport mpi")
-          .except(Mode::coordinator, ": workers emulate slowness: evener worker --emulate")
+          .except(Mode::coordinator, ": only workers can be slowed down: evener worker --emulate")
           .except(Mode::profile, ": a profile measures the device as it is")
           .in(Command::worker, {.help = "train as a slower machine would: x0.25 of this one",
                                 .value_name = "xSHARE"}),
@@ -216,7 +218,7 @@ std::vector<Row> strategy_options() {
           .in(Command::worker, {.help = "use at most this much of an accelerator's own memory"}),
       text_option({"strategy", "",
                    "how devices train one model (see evener strategies); auto: sequential on one "
-                   "device, sync:split=speed or one of them on several, by trial"},
+                   "device; on several, trials choose the devices and train with sync:split=speed"},
                   &T::strategy)
           .also(kWorkerModes)
           .except(kCompareModes, ": name what to compare with --strategies")
@@ -232,8 +234,8 @@ std::vector<Row> evaluation_options() {
                                          "ndcg@1", "ndcg@3",   "ndcg@5", "psp@1", "psp@3",
                                          "psp@5",  "accuracy", "auc"};
   return {
-      integer_option({"eval-every", "epochs", "evaluate after every so many epochs"},
-                     &T::eval_every, 1, kMany)
+      integer_option({"eval-every", "epochs", "epochs between two evaluations"}, &T::eval_every, 1,
+                     kMany)
           .except(kCompareModes, ": a comparison has --evaluations-per-epoch")
           .except(Mode::profile, kNoEvaluation)
           .needs(evaluates()),
@@ -254,30 +256,36 @@ std::vector<Row> evaluation_options() {
 
 std::vector<Row> output_options() {
   return {
-      path_option({"output", "", "run directory to make; empty: a new one in runs/"}, &T::output)
-          .letter("o")
+      path_option({"output", "", "run directory to create; empty: a new one in runs/"}, &T::output)
+          .short_name("o")
           .per_call()
           .also(Mode::worker_peers)
           .in(Command::compare,
               {.help = "folder to write the results to", .default_text = "comparison"})
           .in(Command::profile, {.help = "cluster file to write; empty: print it"})
-          .in(Command::worker, {.help = "run directory to make (with --peers); empty: a new one in "
-                                        "runs/"}),
+          .in(Command::worker,
+              {.help = "run directory to create (with --peers); empty: a new one in "
+                       "runs/"}),
       path_option(
-          {"resume", "", "go on with this run directory's last checkpoint, with its options"},
+          {"resume", "", "resume from the last checkpoint in this run directory, with its options"},
           &T::resume)
           .per_call()
           .except(kCompareModes, ": a comparison cannot be resumed")
           .except(Mode::profile, kNoProfileCheckpoints),
-      integer_option({"checkpoint-every", "epochs", "0: only by time, at the end and on a signal"},
-                     &T::checkpoint_every, 0, kMany)
+      integer_option(
+          {"checkpoint-every", "epochs",
+           "epochs between two checkpoints; 0: only by time, at the end and on a signal"},
+          &T::checkpoint_every, 0, kMany)
           .except(kCompareModes, kNoCheckpoints)
           .except(Mode::profile, kNoProfileCheckpoints),
-      real_option({"checkpoint-minutes", "minutes", "also in the middle of an epoch; 0: off"},
+      real_option({"checkpoint-minutes", "minutes",
+                   "time between two checkpoints, also within an epoch; 0: off"},
                   &T::checkpoint_minutes, kNotNegative)
           .except(kCompareModes, kNoCheckpoints)
           .except(Mode::profile, kNoProfileCheckpoints),
-      integer_option({"keep", "checkpoints", "older checkpoints are removed"}, &T::keep, 1, kMany)
+      integer_option(
+          {"keep", "checkpoints", "number of checkpoints to keep; older ones are removed"},
+          &T::keep, 1, kMany)
           .except(kCompareModes, kNoCheckpoints)
           .except(Mode::profile, kNoProfileCheckpoints),
       flag_option({"json", "", "print the result as one JSON object"}, &T::json)
@@ -285,7 +293,7 @@ std::vector<Row> output_options() {
           .also(Mode::status)
           .in(Command::profile, {.help = "print the device as JSON, keys as in a cluster file"})
           .in(Command::status, {.help = "print JSON"}),
-      flag_option({"quiet", "", "no progress, warnings and errors only"}, &T::quiet)
+      flag_option({"quiet", "", "print warnings and errors only, no progress"}, &T::quiet)
           .per_call()
           .also(kWorkerModes | Mode::server)
           .in(Command::worker, {.help = "print errors only"})

@@ -47,7 +47,7 @@ std::string eta_text(const ProgressState& state) {
   return "ETA " + format_duration(state.seconds * (1 - done) / done);
 }
 
-/// A bar of `columns` cells, each a full or a light block so that it reads without colours too.
+/// A bar of `columns` cells, each a full or a light block, so that it is readable without colours.
 std::string bar_text(double done, std::size_t columns, bool colour) {
   const auto filled = static_cast<std::size_t>(done * static_cast<double>(columns));
   std::string bar = colour ? kGreen : "";
@@ -57,7 +57,8 @@ std::string bar_text(double done, std::size_t columns, bool colour) {
   return bar + (colour ? kPlain : "");
 }
 
-/// A piece of the line. Pieces stand in reading order; the lowest rank goes first when it is tight.
+/// A piece of the line. Pieces are in display order; if space is short, the lowest rank is dropped
+/// first.
 struct Part {
   std::string text;
   int rank;
@@ -130,7 +131,7 @@ std::string progress_line(const ProgressState& state, const Display& display) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i > 0) line += "  ";
     line += parts[i].text;
-    // The bar takes what the figures leave, after the percentage it illustrates.
+    // The bar gets the remaining columns, after the percentage.
     if (i == 0 && width >= used + kNarrowestBar + 1) {
       const std::size_t columns = std::min(width - used - 1, kWidestBar);
       line += ' ';
@@ -163,7 +164,7 @@ void ProgressBar::update(const ProgressState& state) {
 }
 
 void ProgressBar::print(const std::string& line) {
-  // One write, so that lines of several processes in one pipe do not mix.
+  // A single write, so that lines of several processes in one pipe do not interleave.
   std::string text = drawn_ ? kEraseLine : "";
   text += fitted(line, fileno(stream_), options_);
   if (line.empty() || line.back() != '\n') text += '\n';

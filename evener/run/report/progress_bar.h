@@ -7,7 +7,7 @@
 
 namespace evener {
 
-/// What the environment allows; read by the command, as nothing below it reads the environment.
+/// Display settings from the environment. Only the command reads the environment.
 struct DisplayOptions {
   bool redraw = true;  // false for TERM=dumb
   bool colour = true;  // false for NO_COLOR
@@ -15,11 +15,11 @@ struct DisplayOptions {
 
 struct Display {
   bool terminal = false;  // redraw in place
-  bool colour = false;    // only ever on a terminal
+  bool colour = false;    // only on a terminal
   int width = 80;         // columns; a narrow terminal drops parts, never wraps
 };
 
-/// What the stream is, from isatty and its window size; asked again on each redraw.
+/// The kind and width of the stream, from isatty and its window size; called on each redraw.
 Display display_of(int descriptor, const DisplayOptions& options = {});
 
 struct ProgressState {
@@ -32,13 +32,13 @@ struct ProgressState {
   std::string metrics;  // the last evaluation, e.g. "P@1 79.8  P@5 54.9"
 };
 
-/// "42s", "3:07" (minutes), "2:05h", "3d 4h"; "?" where the time is not known.
+/// "42s", "3:07" (minutes), "2:05h", "3d 4h"; "?" if the time is not known.
 std::string format_duration(double seconds);
 
-/// `text` broken into lines of the stream's width, if it is a terminal; else as it is.
+/// `text` wrapped at the stream's width if it is a terminal, else unchanged.
 std::string fitted(const std::string& text, int descriptor, const DisplayOptions& options = {});
 
-/// One line for the state, at most `width` columns, with an ETA; pure, so that it can be tested.
+/// One line for the state, at most `width` columns, with an ETA. A pure function, for tests.
 std::string progress_line(const ProgressState& state, const Display& display);
 
 class ProgressBar {
@@ -47,17 +47,18 @@ class ProgressBar {
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
-  /// Redraws at most ten times a second (of the state's clock) on a terminal; nothing in a pipe.
+  /// Redraws at most ten times per second (by the state's clock) on a terminal; does nothing in a
+  /// pipe.
   void update(const ProgressState& state);
-  /// Ends the line and leaves a permanent one (an epoch's result) above the bar, wrapped where the
-  /// terminal is too narrow for it.
+  /// Prints a permanent line (an epoch's result) above the bar, wrapped if the terminal is too
+  /// narrow.
   void print(const std::string& line);
   void clear();
 
  private:
   std::FILE* stream_;
   DisplayOptions options_;
-  double last_draw_ = -1;  // state.seconds then; negative: draw at once
+  double last_draw_ = -1;  // state.seconds of the last redraw; negative: redraw at once
   bool drawn_ = false;
 };
 

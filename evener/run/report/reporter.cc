@@ -56,7 +56,7 @@ void Reporter::pass_warnings_on() {
     if (const std::string text = sink->take_warning(); !text.empty()) warn(text);
   }
   if (!log_) return;
-  // Not through `warn`, which would write to the very file that failed.
+  // Not through `warn`, which writes to the file that failed.
   if (const std::string text = log_->take_warning(); !text.empty() && bar_) {
     bar_->print("evener: warning: " + text);
   }

@@ -1,4 +1,4 @@
-// What a run tells while it goes: the progress display, the log and the measurements' sinks.
+// The output of a run while it trains: progress display, log and measurement sinks.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ class Reporter {
  public:
   explicit Reporter(const ReporterOptions& options);
 
-  /// From here on messages go to log.txt too, and records to metrics.jsonl and TensorBoard events,
-  /// all in the run directory.
+  /// After this call, messages also go to log.txt, and records to metrics.jsonl and TensorBoard
+  /// events, all in the run directory.
   void open(const RunDirectory& directory);
 
   void update(const ProgressState& state);
   /// A line for the user.
   void say(const std::string& line);
   void warn(const std::string& text);
-  /// A line for the log alone.
+  /// A line for the log only.
   void note(const std::string& line);
   void record(const Record& record);
   void flush();

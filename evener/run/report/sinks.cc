@@ -16,11 +16,11 @@ class JsonlSink final : public Sink {
 
   void write(const Record& record) override {
     Json line{{"kind", record.kind}, {"step", record.step}, {"seconds", record.seconds}};
-    if (!record.of.empty()) line["of"] = record.of;
+    if (!record.worker.empty()) line["of"] = record.worker;
     for (const auto& [name, value] : record.fields) {
       std::visit([&line, &key = name](const auto& v) { line[key] = v; }, value);
     }
-    // Non-finite numbers become null, which is all that JSON has for them.
+    // Non-finite numbers become null: JSON has no other value for them.
     file_.append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
   }
   void flush() override {}  // every line is written at once

@@ -1,4 +1,4 @@
-// Where measurements go while a run is going: metrics.jsonl and TensorBoard events.
+// Sinks for the measurements of a run: metrics.jsonl and TensorBoard events.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Record {
   std::uint64_t step = 0;
   double seconds = 0;  // since the run began
   std::vector<Field> fields;
-  std::string of{};  // whose: a worker's name; empty: the run's
+  std::string worker{};  // the name of a worker; empty: the whole run
 };
 
 /// A sink never stops a run: a failing write (disk full) is reported once through its warning.
@@ -26,11 +26,11 @@ class Sink {
   virtual ~Sink() = default;
   virtual void write(const Record& record) = 0;
   virtual void flush() = 0;
-  /// The first failure, if any: cleared by reading it.
+  /// The first failure, if any. Reading clears it.
   virtual std::string take_warning() = 0;
 };
 
-/// One JSON object a line, appended (a resumed run goes on in the same file).
+/// One JSON object per line. Appends: a resumed run continues the same file.
 std::unique_ptr<Sink> make_jsonl_sink(const std::string& path);
 /// events.out.tfevents.* in `directory`; every numeric field is a scalar.
 std::unique_ptr<Sink> make_tensorboard_sink(const std::string& directory);

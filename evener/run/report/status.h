@@ -9,7 +9,8 @@
 
 namespace evener {
 
-/// JSON; `seconds` of training so far, for shares of it; `ignored` pushes.
+/// JSON. `seconds`: of training so far, for the shares of time. `ignored`: number of ignored
+/// pushes.
 std::string status_json(const Engine& engine, const ProgressState& state, double seconds,
                         std::uint64_t ignored);
 

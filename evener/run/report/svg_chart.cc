@@ -16,13 +16,13 @@ constexpr double kTop = 24, kRight = 12;
 constexpr double kTickRoom = 20, kTitleRoom = 16;  // below
 constexpr std::size_t kMarkers = 7;                // on a line; more would hide its dashes
 constexpr double kMarkerRadius = 3.4;
-// Colours, dashes and markers go round with coprime periods, so that 140 lines look different.
+// Colours, dashes and markers repeat with coprime periods, so that 140 lines look different.
 constexpr std::array<const char*, 4> kDashes = {"", "7 3", "2 3", "9 3 2 3"};
 constexpr std::size_t kShapes = 5;
-constexpr double kLeast = 1e-100;  // smaller is taken for zero
+constexpr double kLeast = 1e-100;  // smaller values count as zero
 constexpr double kMost = 1e100;
 
-/// Where on the page the values of the two axes are.
+/// Maps values of the two axes to page coordinates.
 class Frame {
  public:
   explicit Frame(const Chart& chart, double left)
@@ -45,7 +45,7 @@ class Frame {
     return shows(point) && point.x >= x_.low && point.x <= x_.high && point.y >= y_.low &&
            point.y <= y_.high;
   }
-  /// Has a place at all, be it outside.
+  /// Has a coordinate, inside or outside the chart.
   bool shows(const ChartPoint& point) const {
     return std::isfinite(place(x_, point.x)) && std::isfinite(place(y_, point.y));
   }
@@ -54,7 +54,7 @@ class Frame {
   static double place(const ChartAxis& axis, double value) {
     double share = (value - axis.low) / (axis.high - axis.low);
     if (axis.logarithmic) share = std::log(value / axis.low) / std::log(axis.high / axis.low);
-    // Far outside is outside; browsers draw nothing where coordinates are huge.
+    // Clamped: browsers draw nothing if coordinates are huge.
     return std::isnan(share) || !is_showable(value) ? NAN : std::clamp(share, -20.0, 20.0);
   }
 
@@ -126,7 +126,7 @@ std::string axes(const Chart& chart, const Frame& frame, const std::vector<std::
   if (!chart.x.title.empty()) {
     out += text_at(frame.right(), chart.height - 5, "end", chart.x.title);
   }
-  // Not turned by a right angle: read more easily, and leaves the width to the curves.
+  // Not rotated: easier to read, and leaves the width to the curves.
   out += text_at(2, 12, "start", chart.y.title);
   return out;
 }
@@ -177,7 +177,7 @@ std::string markers_of(const ChartLine& line, const Frame& frame) {
   std::copy_if(line.points.begin(), line.points.end(), std::back_inserter(seen),
                [&](const ChartPoint& point) { return frame.holds(point); });
   if (seen.empty()) return "";
-  // Each style elsewhere, so that of two lines on top of each other both can be seen.
+  // Each style has markers at other points, so that overlapping lines can be distinguished.
   const std::size_t stride = std::max<std::size_t>(1, seen.size() / kMarkers);
   std::string out;
   for (std::size_t i = 3 * line.style % kMarkers * stride / kMarkers; i < seen.size();
@@ -219,7 +219,7 @@ ChartAxis linear_axis(const std::string& title, double low, double high, int cou
     axis.low = low;
     axis.high = high;
   }
-  // One value, or values that differ by rounding only: an axis around it.
+  // A single value, or values that differ only by rounding: an axis around it.
   const double scale = std::max(std::abs(axis.low), std::abs(axis.high));
   if (axis.high - axis.low <= 1e-9 * scale || scale < kLeast) {
     const double room = scale < kLeast ? 1 : scale / 10;
@@ -256,7 +256,7 @@ std::string svg(const Chart& chart) {
       fmt::format("<svg class=\"chart {}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n",
                   chart.css_class, chart.width, chart.height, escape_html(chart.label));
   out += axes(chart, frame, y_texts);
-  // An inner picture of the same scale, because what is outside of it is cut off.
+  // An inner <svg> of the same scale, which clips its content.
   out += fmt::format(
       "<svg x=\"{0:.1f}\" y=\"{1}\" width=\"{2:.1f}\" height=\"{3:.1f}\" "
       "viewBox=\"{0:.1f} {1} {2:.1f} {3:.1f}\">\n",
@@ -313,7 +313,7 @@ std::string escape_html(const std::string& text) {
         out += "&#39;";
         break;
       default:
-        // Control characters are not allowed in a page.
+        // Control characters are not allowed in HTML.
         out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
     }
   }

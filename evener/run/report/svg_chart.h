@@ -1,5 +1,5 @@
-// Plain charts as SVG, to stand in an HTML page whose style sheet gives the colours: classes s0 to
-// s6 for lines (kLineColours), and whatever a band names.
+// Plain SVG charts for an HTML page whose style sheet sets the colours: classes s0 to s6 for lines
+// (kLineColours), and the classes of bands.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ struct ChartPoint {
 };
 
 struct ChartLine {
-  std::string name;                // shown when pointed at
-  std::vector<ChartPoint> points;  // one that is not a number breaks the line
+  std::string name;                // shown as a tooltip
+  std::vector<ChartPoint> points;  // NaN breaks the line
   std::size_t style = 0;           // colour, dashes and markers
   bool pale = false;               // thin, without dashes and markers
 };
 
-/// Between low[i] and high[i] from x[i - 1] to x[i]; the first begins where the axis does.
+/// The area between low[i] and high[i] from x[i - 1] to x[i]; the first begins at the axis.
 struct ChartBand {
   std::string name, css_class;
   std::vector<double> x, low, high;
@@ -42,7 +42,7 @@ struct ChartAxis {
 };
 
 struct Chart {
-  std::string label;  // says in words what is seen
+  std::string label;  // text alternative, for screen readers
   std::string css_class;
   double width = 300, height = 180;
   ChartAxis x, y;
@@ -51,16 +51,16 @@ struct Chart {
   std::optional<ChartLevel> level;
 };
 
-/// About `count` round ticks. The axis ends at round numbers, or if `tight` where the values do.
+/// About `count` round ticks. The axis ends at round numbers, or at the values if `tight`.
 ChartAxis linear_axis(const std::string& title, double low, double high, int count, bool tight);
 /// Ticks at powers of two. `low` must be positive.
 ChartAxis power_axis(const std::string& title, double low, double high);
 
 std::string svg(const Chart& chart);
-/// A short piece of a line of that style, for a legend.
+/// A short line in that style, for a legend.
 std::string svg_swatch(std::size_t style);
 
-/// Is a number, and so far from the largest there is that one can reckon with it.
+/// A finite number, small enough that arithmetic on it does not overflow.
 bool is_showable(double value);
 
 std::string escape_html(const std::string& text);

@@ -82,7 +82,7 @@ double now() {
 
 /// TensorBoard reads the files of a folder in the order of their names, hence the leading time.
 std::string new_event_file(const std::string& directory) {
-  std::error_code ignored;  // the file will fail to open, with a reason
+  std::error_code ignored;  // opening the file reports the failure
   std::filesystem::create_directories(directory, ignored);
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host = {"host"};
@@ -101,9 +101,9 @@ class TensorboardSink final : public Sink {
 
   void write(const Record& record) override {
     std::string values;
-    const std::string of = record.of.empty() ? "" : record.of + "/";
+    const std::string prefix = record.worker.empty() ? "" : record.worker + "/";
     for (const auto& [name, value] : record.fields) {
-      const std::string tag = record.kind + "/" + of + name;
+      const std::string tag = record.kind + "/" + prefix + name;
       if (const auto* number = std::get_if<double>(&value)) {
         values += scalar(tag, static_cast<float>(*number));
       } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {

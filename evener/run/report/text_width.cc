@@ -34,7 +34,7 @@ bool within(const std::array<Span, N>& spans, std::uint32_t point) {
                      [&](const Span& s) { return s.first <= point && point <= s.last; });
 }
 
-/// Takes one code point off the front; a byte that is no part of UTF-8 is one replacement sign.
+/// Removes one code point from the front; an invalid byte gives one replacement character.
 std::uint32_t take_point(std::string_view& text) {
   constexpr std::uint32_t kReplacement = 0xFFFD;
   const auto lead = static_cast<unsigned char>(text.front());
@@ -54,7 +54,7 @@ std::uint32_t take_point(std::string_view& text) {
   return valid ? point : kReplacement;
 }
 
-/// The column that what does not fit into a line goes on in.
+/// The indent of continuation lines.
 std::size_t continuation_of(std::string_view line, std::size_t width) {
   const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
   const std::size_t gap = line.find("  ", begin);
@@ -63,8 +63,8 @@ std::size_t continuation_of(std::string_view line, std::size_t width) {
   return room ? second : begin <= width / 2 ? begin : 0;
 }
 
-/// Where what has to stay together from `begin` on ends: a cell (between gaps of two spaces) of at
-/// most `room` columns, else a word; a percent sign stays with its number.
+/// The end of the unbreakable unit at `begin`: a cell (between gaps of two spaces) of at most
+/// `room` columns, else a word. A percent sign stays with its number.
 std::size_t piece_end(std::string_view line, std::size_t begin, std::size_t room) {
   const std::size_t gap = std::min(line.find("  ", begin), line.size());
   if (begin >= 2 && display_columns(line.substr(begin, gap - begin)) <= room) return gap;
@@ -72,7 +72,7 @@ std::size_t piece_end(std::string_view line, std::size_t begin, std::size_t room
   return line.substr(end, 2) == " %" ? end + 2 : end;
 }
 
-/// The bytes of the longest prefix of a text that takes at most `room` columns.
+/// The length in bytes of the longest prefix of a text that fits into `room` columns.
 std::size_t prefix_that_fits(std::string_view text, std::size_t room) {
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -85,8 +85,8 @@ std::size_t prefix_that_fits(std::string_view text, std::size_t room) {
   return text.size() - rest.size();
 }
 
-/// The bytes of a word, too long for a line, that fit into `room`: up to a mark between its parts,
-/// else as much as fits. Paths and coloured words without such a mark stay whole (0).
+/// How many bytes of an overlong word fit into `room`: up to a punctuation mark, else as many as
+/// fit. Paths and coloured words without such a mark are not broken (0).
 std::size_t part_that_fits(std::string_view word, std::size_t room) {
   const std::size_t fits = prefix_that_fits(word, room);
   if (fits == 0) return 0;

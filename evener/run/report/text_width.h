@@ -1,4 +1,4 @@
-// Text in columns of a terminal.
+// The width of text in terminal columns, and wrapping.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace evener {
 /// East Asian wide characters two.
 std::size_t display_columns(std::string_view text);
 
-/// The text with its lines broken at spaces so that they take at most `width` columns. What goes on
-/// in the next line stands below the line's second column (after a gap of two spaces or more), if
-/// that leaves room, else below its beginning. A word that is too long for any line is broken after
-/// a punctuation mark, else where the line ends. Lines that fit stay as they are.
+/// Wraps the text at spaces, so that lines take at most `width` columns. Continuation lines are
+/// indented to the line's second column (after a gap of two spaces or more) if there is room, else
+/// to its beginning. A word that is longer than a line is broken after a punctuation mark, else at
+/// the end of the line. Lines that fit stay unchanged.
 std::string wrapped(std::string_view text, std::size_t width);
 
 }  // namespace evener

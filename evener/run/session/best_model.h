@@ -1,4 +1,4 @@
-// Which model of a run is the best one so far, and when a run stops for want of a better one.
+// Selection of the best model of a run, and early stopping.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,13 @@
 
 namespace evener {
 
-/// The metric that decides which model is best.
+/// The metric that selects the best model.
 std::string deciding_metric(const TrainOptions& options);
 
-/// Whether the value of the deciding metric after this epoch is better than all before; updates the
-/// progress.
+/// Whether this epoch's value of that metric is the best so far; updates the progress.
 bool is_best(Progress& progress, const std::string& metric, double value, std::uint64_t epoch);
 
-/// Whether there was no better model for --patience epochs.
+/// Whether the metric has not improved for --patience epochs.
 bool stops_early(const TrainOptions& options, const Progress& progress);
 
 }  // namespace evener

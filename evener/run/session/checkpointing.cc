@@ -63,7 +63,7 @@ void Checkpointing::save(double seconds, std::uint32_t keep) {
   if (options_.directory != nullptr) {
     save_checkpoint(current_, options_.directory->checkpoints(), static_cast<int>(keep));
   }
-  current_.kept.clear();  // the workers have it
+  current_.kept.clear();  // the backend has its own copy
   backend_.give_state(current_);
 }
 

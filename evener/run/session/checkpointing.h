@@ -1,5 +1,5 @@
-// What a session keeps: its config.toml, checkpoints, the best and the last model, and the sum for
-// --average. Without a run directory the models stay in memory, if anything wants them.
+// The saved state of a session: config.toml, checkpoints, the best and the last model, and the sum
+// for --average. Without a run directory the models are kept in memory if the caller asks for them.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace evener {
 struct CheckpointingOptions {
   const RunDirectory* directory = nullptr;  // null: none
   bool returns_models = false;
-  std::size_t rows = 0;  // that are trained on
+  std::size_t rows = 0;  // training rows
 };
 
 class Checkpointing {
  public:
-  /// `start` holds the model to begin with.
+  /// `start` holds the initial model.
   Checkpointing(const CheckpointingOptions& options, Backend& backend, Checkpoint start);
 
-  /// Into config.toml, and for all checkpoints from here on.
+  /// Writes config.toml; later checkpoints hold these options.
   void write_options(const TrainOptions& options);
   /// Hands the vectors to the backend.
   void start_backend(const TrainOptions& options, const TrainingData& data);
 
   bool writes() const { return options_.directory != nullptr; }
-  /// The backend's state as the run's newest checkpoint. DivergedError where a parameter is not
+  /// Saves the backend's state as the newest checkpoint. DivergedError if a parameter is not
   /// finite.
   void save(double seconds, std::uint32_t keep);
   void save_best();
@@ -39,7 +39,7 @@ class Checkpointing {
   // --average: the sum is the last vector of the state.
   void add_to_average(std::size_t optimizer_vectors);
   bool has_average(std::size_t optimizer_vectors) const;
-  /// Replaces the parameters by the mean of so many epochs.
+  /// Replaces the parameters by the mean over this many epochs.
   void use_average(std::uint64_t epochs);
 
   Progress& progress() { return current_.progress; }
@@ -53,7 +53,7 @@ class Checkpointing {
 
   CheckpointingOptions options_;
   Backend& backend_;
-  Checkpoint current_;  // the backend has its vectors, but for the sum of the average
+  Checkpoint current_;  // without vectors, which the backend has, except the sum for --average
   std::optional<Model> last_, best_;
 };
 

@@ -27,10 +27,10 @@ class ClusterBackend : public EngineBackend {
     return open_evaluator(options, context.devices);
   }
 
-  /// Checks the options, and opens the device that evaluates.
+  /// Checks the options, and opens the device for evaluation.
   std::vector<std::string> open_evaluator(TrainOptions& options, const DeviceContext& context) {
     if (!options.emulate.empty()) {
-      throw UsageError("--emulate: slowness is emulated by workers: evener worker --emulate");
+      throw UsageError("--emulate: only workers can be slowed down: evener worker --emulate");
     }
     if (options.devices == "auto") options.devices = "cpu";
     RunDevices devices = open_run_devices(options, context);

@@ -1,5 +1,4 @@
-// A run as the nodes of a cluster see it: the fingerprint of its data, and what a node makes of its
-// job.
+// The node's part of a cluster run: checking the data, opening devices, and building a replica.
 #pragma once
 
 #include <string>
@@ -13,36 +12,35 @@ namespace evener {
 
 DataFingerprint fingerprint_of(const TrainingData& data);
 
-/// Rows of a step on one node.
+/// Rows in a step of one node.
 std::size_t batch_of_node(const EngineSetup& setup);
 
 struct NodeContext {
-  std::string data;             // this node's copy; empty: where the coordinator has it
-  std::string devices = "cpu";  // as --devices names them
-  std::string strategy;         // of several; empty: as --strategy auto
-  std::string strategy_option = "--strategy";  // where the user names it
-  std::string memory_limit;                    // as --memory-limit; empty: none
-  std::string cache_directory;                 // of data; empty: none
+  std::string data;                            // this node's copy; empty: the coordinator's path
+  std::string devices = "cpu";                 // as in --devices
+  std::string strategy;                        // for several devices; empty: --strategy auto
+  std::string strategy_option = "--strategy";  // the option that selects it
+  std::string memory_limit;                    // as in --memory-limit; empty: none
+  std::string cache_directory;                 // for data; empty: none
   DeviceContext opening;
 };
 
-/// UsageError or DeviceError where the context names no devices of this machine, or a strategy that
-/// does not fit them. Before a coordinator or a peer is asked.
+/// UsageError or DeviceError if the context names devices that this machine does not have, or a
+/// strategy that does not fit them. Called before connecting to a coordinator or a peer.
 void check_devices(const NodeContext& context);
 
-/// One device, or several that train by the node's own strategy as one replica.
+/// One device, or several that train as one replica by the node's own strategy.
 struct NodeDevices {
   std::unique_ptr<Device> one;  // outlives the replica
   std::unique_ptr<Replica> replica;
-  std::size_t most_rows = 0;  // of a batch, by the device's memory; 0: no limit
+  std::size_t most_rows = 0;  // rows of a batch, by the device's memory; 0: no limit
   std::string names;
 };
-/// After check_devices. `batch` rows make a step. `data` outlives the result.
+/// Call check_devices first. A step has `batch` rows. `data` must outlive the result.
 NodeDevices open_node(const NodeContext& context, std::size_t batch, const Network& network,
                       const Training& training, const Dataset& data);
 
-/// Opens the data and the devices and makes a replica on them; several devices train by the node's
-/// own strategy. UsageError where they do not fit.
+/// Opens the data and the devices, and builds a replica on them. UsageError if they do not fit.
 NodeWork make_node_work(const Job& job, int place, const NodeContext& context, const Warn& warn);
 
 }  // namespace evener

@@ -15,7 +15,7 @@ namespace evener {
 
 namespace {
 
-// An epoch number that no run reaches: its order of rows decides which are held out.
+// An epoch number that no run reaches: its order of rows selects the held-out rows.
 constexpr std::uint64_t kSplitEpoch = std::numeric_limits<std::uint64_t>::max();
 
 int threads_of(int asked) {
@@ -71,7 +71,7 @@ void hold_out(double share, std::uint64_t seed, const std::string& path, Trainin
   data.rows.assign(cut, order.end());
 }
 
-/// Inverse propensities need label rows only: no features are copied for a split set.
+/// Inverse propensities need only labels: no features are copied for a split data set.
 std::vector<float> propensities(const TrainingData& data) {
   if (data.rows.empty()) return inverse_propensities(data.train);
   CsrArrays no_features;
@@ -93,7 +93,7 @@ std::string data_file(const std::string& path, const std::string& part) {
   std::string found;
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
     const std::string name = entry.path().filename().string();
-    const bool names = name.rfind(part + ".names", 0) == 0;  // of the rows, beside the data
+    const bool names = name.rfind(part + ".names", 0) == 0;  // names of rows, next to the data
     if (name != part && (name.rfind(part + ".", 0) != 0 || names)) continue;
     if (!found.empty()) {
       throw UsageError(path + ": holds both " + found + " and " + name + "; name the file");
@@ -113,7 +113,7 @@ TrainingData open_training_data(const TrainOptions& options, const std::string& 
   TrainingData data;
   data.transform.options = transform_of(options);
   if (options.tfidf || options.hash_features > 0) {
-    // Only these need the raw data: idf is learnt from it, and hashing hides its width.
+    // Only these need the raw data: idf is computed from it, and hashing hides its width.
     const Dataset raw =
         open_with(options.data, read, Transform{{0, false, false}, {}}, cache, warn);
     data.raw_features = raw.feature_count;

@@ -18,41 +18,42 @@ namespace evener {
 
 using Warn = std::function<void(const std::string&)>;
 
-/// A file as it is; of a folder its file `part` ("train", "test") with any ending. Empty if the
-/// folder has none, UsageError if it has several.
+/// A file path is returned unchanged. For a folder, returns its file `part` ("train", "test") with
+/// any extension: empty if there is none, UsageError if there are several.
 std::string data_file(const std::string& path, const std::string& part);
 
 struct TrainingData {
   Dataset train;
-  std::vector<std::uint32_t> rows;    // of `train` that are trained on; empty: all
-  std::optional<Dataset> evaluation;  // --test, or what was held out
+  std::vector<std::uint32_t> rows;    // training rows of `train`; empty: all
+  std::optional<Dataset> evaluation;  // --test, or the held-out rows
   Transform transform;
   std::uint32_t raw_features = 0;
-  std::vector<float> inverse_propensity;  // of the rows that are trained on
+  std::vector<float> inverse_propensity;  // of the training rows
 
   std::size_t row_count() const { return rows.empty() ? train.rows() : rows.size(); }
 };
 
-/// `cache_directory` serves where the options name none. DataError if there is nothing to learn.
+/// `cache_directory` is used if the options name none. DataError if there are no rows, labels or
+/// features.
 TrainingData open_training_data(const TrainOptions& options, const std::string& cache_directory,
                                 const Warn& warn);
 
-/// The same from data in memory: transformed as the options say, and --validation-share is held out
-/// where there is no `evaluation`. Options of files are not used.
+/// The same from data in memory: transformed by the options, with --validation-share held out if
+/// there is no `evaluation`. Options for data files are not used.
 TrainingData training_data_of(const Dataset& train, std::optional<Dataset> evaluation,
                               const TrainOptions& options);
 
 struct ModelDataOptions {
   std::string format = "auto";
-  int threads = 0;              // 0: one a core
+  int threads = 0;              // 0: one per core
   std::string cache_directory;  // empty: no cache
 };
 
-/// Data as the model saw it in training: its sizes, its label names, its transform.
+/// Opens data with the sizes, label names and transform of the model.
 Dataset open_data_for(const Model& model, const std::string& path, const ModelDataOptions& options,
                       const Warn& warn);
 
-/// A copy of some rows.
+/// Copies some rows.
 Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows);
 
 }  // namespace evener

@@ -69,14 +69,14 @@ bool Driver::after_step(const StepReport& report) {
 
 void Driver::take_news() {
   const BackendNews news = backend_.take_news(options_);
-  report_.tell(news);
+  report_.report(news);
   if (!news.resolved_auto) return;
   trial_seconds_ = train_seconds_ + backend_.now() - part_begin_;
   checkpoints_.write_options(options_);
 }
 
 bool Driver::finish_epoch() {
-  // A peer may have passed several epochs at once, by the steps of others.
+  // Steps of other peers may complete several epochs at once.
   const std::uint64_t epoch = backend_.position().epoch + 1;
   const bool evaluated = evaluates_here() && evaluates(epoch);
   double eval_seconds = 0;
@@ -144,7 +144,7 @@ TrainResult Driver::complete() {
   save();
   const bool averaged = checkpoints_.has_average(optimizer_vectors_);
   if (averaged) {
-    // An early stop ends inside the window, so the number of summands is counted, not configured.
+    // An early stop may end inside the window, so the summands are counted.
     checkpoints_.use_average(epoch + options_.average - options_.epochs);
     metrics_step_.reset();
   }

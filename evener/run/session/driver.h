@@ -1,5 +1,5 @@
 // The epoch loop of every run: train, evaluate, keep the best model, stop early, average,
-// checkpoint, report, and end on a signal. What trains is a Backend.
+// checkpoint, report, and end on a signal. A Backend does the training.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ namespace evener {
 
 /// One evaluation.
 struct EvaluationPoint {
-  double epoch = 0;    // with the part of the current one
-  double seconds = 0;  // of training in this session; evaluations are not counted
+  double epoch = 0;    // including the part of the current epoch
+  double seconds = 0;  // of training in this session, without evaluations
   const Metrics* metrics = nullptr;
-  double train_loss = 0;  // mean of the epoch so far
+  double train_loss = 0;  // mean over the epoch so far
   Communication communication;
   std::optional<double> replica_distance;
 };
 
-/// How far a session came, even if it failed.
+/// The progress of a session, even if it failed.
 struct SessionEnd {
   const Timeline* timeline = nullptr;
-  double seconds = 0;        // as EvaluationPoint's
-  double trial_seconds = 0;  // of these, in trials of devices
+  double seconds = 0;        // as in EvaluationPoint
+  double trial_seconds = 0;  // part of it in trials of devices
   std::uint64_t epochs = 0;
 };
 
-/// For a caller that follows a run.
+/// Callbacks for a caller that observes a run.
 struct DriverOptions {
-  /// More than one also brings replicas together so often: strategies that merge then merge more.
+  /// Every evaluation merges replicas, so with more than one, merging strategies merge more often.
   std::uint32_t evaluations_per_epoch = 1;
   std::function<void(const EvaluationPoint&)> evaluated;  // may be empty
   std::function<void(const SessionEnd&)> ended;           // may be empty
@@ -43,21 +43,21 @@ struct DriverOptions {
 
 class Driver {
  public:
-  /// All outlive it. The backend has started.
+  /// All arguments must outlive the driver. The backend has started.
   Driver(const DriverOptions& driver_options, TrainOptions& options, const RunContext& context,
          const TrainingData& data, Backend& backend, Checkpointing& checkpoints,
          ProgressReport& report);
 
-  /// The result lacks the directory and what `report` adds.
+  /// The result lacks the directory and the fields that `report` adds.
   TrainResult run();
   SessionEnd session_end() const;
 
  private:
-  /// A part of an epoch, up to its end, an evaluation, a checkpoint or a signal.
+  /// Trains until the end of the epoch, an evaluation, a checkpoint or a signal.
   void train_part();
   bool after_step(const StepReport& report);
   void take_news();
-  /// Evaluates if it is time and closes the epoch; false: interrupted before that.
+  /// Evaluates if it is due, and closes the epoch; false if interrupted before that.
   bool finish_epoch();
   /// Whether the end of epoch `epoch` (counted from 1) is evaluated.
   bool evaluates(std::uint64_t epoch) const {
@@ -66,13 +66,13 @@ class Driver {
   bool evaluates_here() const { return data_.evaluation && backend_.keeps_run(); }
   /// Whether the end of epoch `epoch` (counted from 1) adds to the average.
   bool averages(std::uint64_t epoch) const { return epoch + options_.average > options_.epochs; }
-  /// Sets `metrics_`; false: interrupted before that.
+  /// Sets `metrics_`; false if interrupted before that.
   bool evaluate_model();
   /// Keeps the parameters if `metrics_` are the best so far.
   void keep_best(std::uint64_t epoch);
   void save();
 
-  // The ways out of `run`.
+  // The ends of `run`.
   TrainResult complete();
   TrainResult interrupt();
   TrainResult leave(const std::string& ended, int signal);
@@ -89,18 +89,18 @@ class Driver {
   std::size_t optimizer_vectors_;
   std::string best_by_;
 
-  bool epoch_done_ = false;      // by the last part
-  std::uint64_t closed_ = 0;     // the last epoch that was closed
-  std::uint64_t part_end_ = 0;   // the row at which the next evaluation within an epoch is due
+  bool epoch_done_ = false;      // the last part ended the epoch
+  std::uint64_t closed_ = 0;     // last closed epoch
+  std::uint64_t part_end_ = 0;   // row of the next evaluation within the epoch
   bool checkpoint_due_ = false;  // by --checkpoint-minutes
-  Seconds last_checkpoint_ = 0;  // of report_.elapsed()
-  double train_seconds_ = 0;     // in parts, by the backend's clock
-  double part_begin_ = 0;        // of the backend's clock
-  double trial_seconds_ = 0;     // of train_seconds_
+  Seconds last_checkpoint_ = 0;  // by report_.elapsed()
+  double train_seconds_ = 0;     // by the backend's clock
+  double part_begin_ = 0;        // by the backend's clock
+  double trial_seconds_ = 0;     // part of train_seconds_
 
   Metrics metrics_;  // of the last evaluation
   std::uint64_t metrics_epoch_ = 0;
-  std::optional<std::uint64_t> metrics_step_;  // nothing: of a model that was replaced since
+  std::optional<std::uint64_t> metrics_step_;  // nullopt: the model was replaced since
 };
 
 }  // namespace evener

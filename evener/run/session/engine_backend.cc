@@ -16,7 +16,7 @@ RunDevices EngineBackend::open_run_devices(const TrainOptions& options,
   try {
     return open_devices(options, context);
   } catch (const UsageError& problem) {
-    // They are in the run's config.toml, and this may be another machine.
+    // The devices come from the run's config.toml, and this may be another machine.
     throw UsageError(fmt::format("{} (to resume on --devices {}; name others with --devices)",
                                  problem.what(), options.devices));
   }
@@ -130,7 +130,7 @@ void EngineBackend::give_state(Checkpoint& checkpoint) {
 BackendSummary EngineBackend::summary() const {
   BackendSummary summary;
   if (!has_resolved_auto()) {
-    summary.notes.emplace_back("the run ended before it was clear which devices are worth it");
+    summary.notes.emplace_back("the run ended before the trials of devices were complete");
   }
   return summary;
 }

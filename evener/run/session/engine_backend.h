@@ -1,5 +1,5 @@
-// What local devices, simulated devices and a cluster have in common: an engine trains
-// (runtime/engine.h), and under --strategy auto trials find out which devices it is made of.
+// The common part of the backends for local devices, simulated devices and clusters: an engine
+// trains (runtime/engine.h), and under --strategy auto trials choose its devices.
 #pragma once
 
 #include <memory>
@@ -38,13 +38,13 @@ class EngineBackend : public Backend {
   void close(const std::string& error) override;
 
  protected:
-  /// What --devices names. Where a resumed run's devices are not there, the error says so.
+  /// Opens --devices. The error says so if they are the missing devices of a resumed run.
   static RunDevices open_run_devices(const TrainOptions& options, const DeviceContext& context);
-  /// For `open`: the engine's setup. `strategy` is what trains; with `tries_devices` it is only
-  /// where trials begin, and the options stay `auto`. UsageError where it does not fit the devices.
+  /// For `open`: the engine's setup. `strategy` trains; with `tries_devices` the trials begin with
+  /// it, and the options stay `auto`. UsageError if it does not fit the devices.
   void set_up(TrainOptions& options, const std::string& strategy, RunDevices devices,
               bool tries_devices, std::shared_ptr<RemoteWorkers> remote_workers = nullptr);
-  /// Called once, when trials have chosen.
+  /// Called once, when the trials have chosen devices.
   virtual void keep_choice(TrainOptions& /*options*/, const DeviceChoice&) {}
 
   EngineSetup& setup() { return setup_; }
@@ -57,13 +57,13 @@ class EngineBackend : public Backend {
 
   EngineSetup setup_;  // until `start`
   bool tries_devices_ = false;
-  std::vector<std::string> device_names_;  // of all, when the session began
+  std::vector<std::string> device_names_;  // of all devices at the start of the session
   std::size_t optimizer_vectors_ = 0;
   std::string hint_;
   std::unique_ptr<DeviceSelector> selector_;
   Position position_;
   bool training_ = false;           // inside run_epoch
-  std::uint64_t rows_trained_ = 0;  // of the epoch; less than position_.next_row while some are out
+  std::uint64_t rows_trained_ = 0;  // of the epoch; without tasks in progress
 };
 
 }  // namespace evener

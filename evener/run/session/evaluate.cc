@@ -10,7 +10,7 @@ namespace evener {
 
 namespace {
 
-// Large enough that a device is busy, small enough that a signal is answered at once.
+// Large enough to keep a device busy, small enough to react to a signal at once.
 constexpr std::size_t kBatchRows = 512;
 
 bool is_share(const std::string& metric) {
@@ -63,7 +63,7 @@ std::string metrics_line(const Metrics& metrics) {
 }
 
 std::string metrics_table(const Metrics& metrics) {
-  // A line a family with a column for each k, then the single ones.
+  // One line per family with a column for each k, then the single metrics.
   std::string table;
   for (const char* family : {"p", "ndcg", "psp"}) {
     std::string line, head;

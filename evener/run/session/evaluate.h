@@ -1,4 +1,4 @@
-// Evaluating a replica on a data set, and metrics as people read them.
+// Evaluates a replica on a data set, and formats metrics for display.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace evener {
 
-constexpr std::uint32_t kEvaluationTop = 5;  // labels a row that metrics need
+constexpr std::uint32_t kEvaluationTop = 5;  // labels per row that metrics need
 
-/// The top k (or all, if there are fewer) labels of every row. `stop` is asked between batches:
-/// true abandons the work and nothing is returned.
+/// The top k (or all, if there are fewer) labels of every row. Calls `stop` between batches; if it
+/// returns true, the result is nullopt.
 std::optional<Predictions> predict_all(Replica& replica, const Dataset& data, std::uint32_t k,
                                        const std::function<bool()>& stop = {});
 
@@ -24,9 +24,9 @@ std::optional<Predictions> predict_all(Replica& replica, const Dataset& data, st
 std::string metric_title(const std::string& metric);
 /// Shares in per cent ("79.82"), the loss as it is ("2.3451").
 std::string metric_text(const std::string& metric, double value);
-/// "P@1 79.8  P@3 ...": the few that a progress line has room for; the loss is not among them.
+/// "P@1 79.8  P@3 ...": the few metrics that fit into a progress line, without the loss.
 std::string metrics_line(const Metrics& metrics);
-/// All of them, aligned: P, nDCG and PSP with a column for each k. Shares in per cent.
+/// A table of all metrics: P, nDCG and PSP have a column for each k. Shares in per cent.
 std::string metrics_table(const Metrics& metrics);
 
 }  // namespace evener

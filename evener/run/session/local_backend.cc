@@ -14,7 +14,7 @@ class LocalBackend : public EngineBackend {
   std::vector<std::string> open(TrainOptions& options, const Checkpoint* /*resumed*/,
                                 const BackendContext& context) override {
     RunDevices devices = open_run_devices(options, context.devices);
-    // A resumed run uses the same devices, whatever `auto` finds then.
+    // Saved, so that a resumed run uses the same devices.
     if (!devices.found.empty()) options.devices = devices.found;
     std::vector<std::string> notes = devices.notes;
     const std::size_t count = devices.count();

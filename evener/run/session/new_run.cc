@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Above this share of non-zeros the dense first layer is the faster one.
+// Above this share of non-zeros, a dense first layer is faster.
 constexpr double kDenseShare = 0.25;
 
 EpochPlan plan_of(const TrainOptions& options, const TrainingData& data) {
@@ -130,7 +130,8 @@ std::string default_directory(const std::string& data) {
 
 void refuse_existing_run(const std::string& path) {
   if (!fs::exists(path + "/config.toml") || never_trained(path)) return;
-  const RunDirectory own(path, RunDirectory::Open::resume);  // Error: a process trains into it
+  const RunDirectory own(path,
+                         RunDirectory::Open::resume);  // Error if a process is training into it
   const fs::path checkpoints = path + "/checkpoints";
   const bool resumable = fs::is_directory(checkpoints) && !fs::is_empty(checkpoints);
   throw UsageError(path + (resumable

@@ -1,4 +1,4 @@
-// How a new run begins: its network and first parameters, the engine's setup, its directory.
+// The start of a new run: network, initial parameters, engine setup, run directory.
 #pragma once
 
 #include <string>
@@ -18,26 +18,26 @@ Network network_of(const TrainOptions& options, const Dataset& data);
 FloatBuffer initial_parameters(const Network& network, const TrainOptions& options,
                                const TrainingData& data);
 
-/// Strategy, batch sizes and devices; then what is trained.
+/// Strategy, batch sizes and devices; then data and network.
 EngineSetup engine_setup(const TrainOptions& options, RunDevices devices);
 void set_training(EngineSetup& setup, const TrainOptions& options, const TrainingData& data,
                   const Network& network);
 
-/// A line for a user whose devices step on one row at a time on a model where that is slow, with
-/// what to set; empty: none. `setup` has its devices (see `checked`).
+/// A hint for runs that are slow because devices step on one row at a time; empty: none. `setup`
+/// has its devices (see `checked`).
 std::string batch_hint(const EngineSetup& setup, const Network& network);
 
-/// The model before its first step.
+/// The initial model.
 Checkpoint new_run(const TrainOptions& options, const TrainingData& data, Reporter& reporter);
 
-/// Relative paths would be wrong when the run is resumed from another folder.
+/// Makes paths absolute, so that the run can be resumed from another folder.
 TrainOptions with_absolute_paths(TrainOptions options);
 
-/// Of a run without -o: named after the data file, or after its folder where the file is just
+/// The run directory without -o: named after the data file, or after its folder if the file is
 /// called "train".
 std::string default_directory(const std::string& data);
 
-/// UsageError where there is one.
+/// UsageError if the directory holds a run.
 void refuse_existing_run(const std::string& path);
 
 }  // namespace evener

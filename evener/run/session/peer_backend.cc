@@ -18,15 +18,15 @@ namespace evener {
 
 namespace {
 
-// In a checkpoint: rank, push-sum weight and distance of the peer that wrote it.
+// Key in a checkpoint: rank, push-sum weight and distance of the peer that wrote it.
 constexpr const char* kMemoryKey = "peer memory";
 
 std::string reference_name(int rank, std::size_t optimizer_vectors) {
   return kept_name(static_cast<std::size_t>(rank), optimizer_vectors + 1);
 }
 
-/// Moves this peer's state out of a checkpoint. Where another peer has written it (one keeps the
-/// run for all), that is the optimizer's vectors alone. `text` is the checkpoint's kMemoryKey.
+/// Moves this peer's state out of a checkpoint. If another peer has written it (one peer may save
+/// the run for all), only the optimizer's vectors are used. `text` is the checkpoint's kMemoryKey.
 std::shared_ptr<const PeerReplicaState> peer_state_in(Checkpoint& start, const std::string& text,
                                                       int rank) {
   auto memory = std::make_shared<PeerReplicaState>();
@@ -44,7 +44,7 @@ std::shared_ptr<const PeerReplicaState> peer_state_in(Checkpoint& start, const s
   return memory;
 }
 
-/// Options that need one process to see all batches, or one model to judge by.
+/// Refuses options that need one process to see all batches, or one model to evaluate.
 void refuse_what_peers_cannot(const TrainOptions& options) {
   for (const auto& [name, given] : {std::pair{"--early-stop", options.early_stop != "none"},
                                     {"--average", options.average > 0},
@@ -114,7 +114,7 @@ class PeerBackend : public Backend {
       peer_ = make_gossip_peer(options_.peers, work_, *replica_);
       return;
     }
-    // All steps were done when the checkpoint was written: the other peers need not be there.
+    // All steps were done when the checkpoint was written: no other peer is needed.
     replica_->start_from(work_.start);
     if (work_.memory) replica_->remember(*work_.memory);
     finished_ = true;
@@ -197,7 +197,7 @@ class PeerBackend : public Backend {
 
   void give_state(Checkpoint& checkpoint) override {
     give_parameters(std::move(checkpoint.model.parameters));
-    checkpoint.state.clear();  // they were copies
+    checkpoint.state.clear();  // the peer has its own copy
   }
 
   void finish() override {
@@ -236,9 +236,9 @@ class PeerBackend : public Backend {
 
  private:
   const GossipResult& result() const { return peer_->result(); }
-  /// By each peer.
+  /// Steps by each peer.
   const std::vector<std::uint64_t>& steps() const { return peer_ ? result().steps : work_.steps; }
-  /// Of the run, by all peers.
+  /// Steps of the run by all peers.
   std::uint64_t whole_epochs() const {
     return std::min<std::uint64_t>(epochs_,
                                    static_cast<std::uint64_t>(epochs_done(work_, steps())));
@@ -251,7 +251,7 @@ class PeerBackend : public Backend {
     return rows;
   }
 
-  /// To the end of the epoch of all peers, or to where the driver pauses.
+  /// Trains to the end of the epoch of all peers, or until the driver pauses.
   void train(const AfterStep& after_step) {
     peer_->train([&] {
       StepReport step;
@@ -264,7 +264,7 @@ class PeerBackend : public Backend {
     });
   }
 
-  /// What this peer has measured of itself, and knows of the others.
+  /// This peer's own measurements, and the steps of the others.
   std::vector<WorkerResult> workers(Seconds seconds) const {
     std::vector<WorkerResult> workers = worker_results(result().timeline, seconds);
     for (std::size_t i = 0; i < workers.size(); ++i) {
@@ -274,13 +274,13 @@ class PeerBackend : public Backend {
       worker.rows = rows_trained(work_, i, workers.size(), steps()[i]);
       worker.batch = work_.batch;
       worker.lost = i < result().lost.size() && result().lost[i];
-      worker.came = is_self || worker.updates > 0 || worker.lost;
+      worker.joined = is_self || worker.updates > 0 || worker.lost;
       if (!is_self) worker.staleness_counts = {};
     }
     return workers;
   }
 
-  /// From the exchanges since the last time; without any it stays what it was.
+  /// The distance by the exchanges since the last call; without any, the last value.
   void measure_distance() {
     if (!peer_) return;
     const std::uint64_t met = result().met - std::exchange(met_, result().met);
@@ -292,7 +292,7 @@ class PeerBackend : public Backend {
   PeerBackendOptions options_;
   NodeContext node_;
   bool resumed_ = false;
-  std::string memory_text_;  // of the checkpoint, kMemoryKey
+  std::string memory_text_;  // value of kMemoryKey in the checkpoint
   StrategyChoice strategy_{};
   GossipWork work_;
   std::uint64_t epochs_ = 0;  // of the run

@@ -14,8 +14,8 @@ namespace evener {
 
 namespace {
 
-/// Steps by each of so many peers: those of the checkpoint; where it is of another number of peers,
-/// as many of each as make its epochs.
+/// Steps of each peer: those in the checkpoint. If the checkpoint has another number of peers, its
+/// epochs are divided evenly.
 std::vector<std::uint64_t> steps_in(const Progress& progress, const GossipWork& work,
                                     std::size_t peers) {
   if (progress.worker_steps.size() == peers) return progress.worker_steps;
@@ -49,7 +49,7 @@ GossipWork gossip_work(const TrainOptions& options, const TrainingData& data,
   config.batch = options.global_batch_size;
   config.batch_per_device = options.batch_size_per_device;
   work.batch = config.shared_batch();
-  // Devices, evaluations and checkpoints are each peer's own.
+  // Each peer has its own devices, evaluations and checkpoints.
   const TrainOptions elsewhere = with_absolute_paths(options);
   const auto own = {"cache", "cache-dir", "read-threads"};
   for (const auto& info : train_option_table()) {

@@ -1,4 +1,4 @@
-// What gossiping peers train: the part of a run's options and data that all of them share.
+// The work of gossiping peers: the options and data of a run that all peers share.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace evener {
 /// Replaces `auto`. UsageError for strategies of devices and of a coordinator.
 std::string strategy_for_peers(const TrainOptions& options);
 
-/// From the model and the steps of `start`.
+/// Starts from the model and the steps of `start`.
 GossipWork gossip_work(const TrainOptions& options, const TrainingData& data,
                        const Checkpoint& start, std::size_t peers);
 

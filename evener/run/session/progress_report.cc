@@ -22,7 +22,7 @@ std::int64_t whole(std::uint64_t count) {
   return static_cast<std::int64_t>(count);
 }
 
-/// Of the process so far, as the system counts it.
+/// Peak memory of the process, by the operating system's count.
 std::int64_t peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -75,7 +75,7 @@ void ProgressReport::step(const StepReport& report) {
   reporter_.update(display_state());
 }
 
-void ProgressReport::tell(const BackendNews& news) {
+void ProgressReport::report(const BackendNews& news) {
   for (const auto& warning : news.warnings) reporter_.warn(warning);
   for (const auto& note : news.notes) say_and_keep(note);
   const char* kind = backend_.kind() == RunKind::cluster ? "worker" : "device";
@@ -131,13 +131,13 @@ void ProgressReport::show_metrics(const Metrics& metrics) {
   metrics_line_ = metrics_line(metrics);
 }
 
-/// What each of several workers has done in this session so far.
+/// Records the work of each worker in this session so far.
 void ProgressReport::record_workers(const BackendReport& report) {
   if (report.workers.size() < 2 || !report.knows_all_workers || !backend_.has_resolved_auto()) {
     return;
   }
   for (const auto& worker : report.workers) {
-    if (!worker.came) continue;
+    if (!worker.joined) continue;
     reporter_.record({"worker",
                       backend_.position().step,
                       seconds(),

@@ -1,5 +1,5 @@
-// What a session reports while it trains and when it ends: lines for the user, records, the trace,
-// the progress display, and the speeds in them.
+// The reports of a session while it trains and at its end: lines for the user, records, the trace,
+// the progress display, and their speeds.
 #pragma once
 
 #include <cstdint>
@@ -16,39 +16,39 @@ namespace evener {
 
 class ProgressReport {
  public:
-  /// All outlive it. `seconds_before`: of earlier sessions of the run.
+  /// All arguments must outlive this object. `seconds_before`: of earlier sessions of the run.
   ProgressReport(const TrainOptions& options, const TrainingData& data, Backend& backend,
                  Reporter& reporter, double seconds_before);
 
   void say_start(const Network& network);
 
-  // Around steps.
+  // Called before and after steps.
   void begin_part();
   void step(const StepReport& report);
   void end_step() { last_step_end_ = step_clock(); }
 
-  /// Says what the backend has told, and keeps it.
-  void tell(const BackendNews& news);
+  /// Prints and records the backend's news.
+  void report(const BackendNews& news);
   void say_and_keep(const std::string& text);
   void say(const std::string& text) { reporter_.say(text); }
 
-  /// `metrics` null: the epoch was not evaluated. Before the epoch is closed, `epoch` counted from
-  /// 1.
+  /// Called before the epoch is closed; `epoch` counts from 1. `metrics` null: it was not
+  /// evaluated.
   void end_epoch(std::uint64_t epoch, const Metrics* metrics, double eval_seconds);
-  /// On the progress display from here on.
+  /// Shows these metrics on the progress display from now on.
   void show_metrics(const Metrics& metrics);
 
-  /// Completes the result, and leaves the "end" record and the trace. `directory` may be null.
+  /// Completes the result, and writes the "end" record and the trace. `directory` may be null.
   void end(TrainResult& result, const RunDirectory* directory);
   void record_failure(const std::string& why);
 
-  /// Of the run so far; virtual in a simulation.
+  /// Seconds of the run so far; virtual in a simulation.
   double seconds() const { return seconds_before_ + step_clock(); }
-  /// Of this session.
+  /// Seconds of this session.
   Seconds elapsed() const { return clock_.elapsed(); }
-  double train_loss() const { return train_loss_; }  // of the last epoch that has ended
+  double train_loss() const { return train_loss_; }  // of the last complete epoch
   ProgressState display_state() const;
-  /// Spent in steps by this session, trials of devices not counted.
+  /// Seconds spent in steps in this session, without trials of devices.
   double step_seconds() const { return step_seconds_ - trial_seconds_; }
 
  private:
@@ -71,10 +71,10 @@ class ProgressReport {
   double seconds_before_;
   double epoch_begin_seconds_ = 0;                 // step_seconds_ when the epoch began
   double step_seconds_ = 0;                        // spent in steps by this session
-  double trial_seconds_ = 0;                       // of these, in trials of devices
-  double last_step_end_ = 0;                       // of step_clock()
+  double trial_seconds_ = 0;                       // part of step_seconds_ spent in trials
+  double last_step_end_ = 0;                       // by step_clock()
   std::uint64_t rows_done_ = 0;                    // by this session
-  std::uint64_t rows_recorded_ = 0, record_rows_;  // one "step" record each so many rows
+  std::uint64_t rows_recorded_ = 0, record_rows_;  // rows per "step" record
   double recorded_loss_ = 0;
 };
 

@@ -27,8 +27,7 @@ void check_same_shape(const TrainOptions& options, const Checkpoint& start) {
   }
 }
 
-/// The average of the last epochs is summed as they end, so the window cannot move once it has
-/// begun.
+/// The last epochs are summed as they end, so the window cannot move once it has begun.
 void check_average(const TrainOptions& options, Checkpoint& start) {
   const auto vectors = static_cast<std::size_t>(state_vectors(parse_optimizer(options.optimizer)));
   if (start.state.size() < vectors) throw Error("the checkpoint lacks optimizer state");
@@ -46,7 +45,7 @@ void check_average(const TrainOptions& options, Checkpoint& start) {
                     "epochs; give more --epochs",
                     options.average, options.epochs));
   }
-  start.state.resize(vectors);  // a sum of other epochs
+  start.state.resize(vectors);  // drops the sum of other epochs
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How a run is resumed: what its checkpoint must agree with, and whether it is finished.
+// Resuming a run: checks of its checkpoint against data and options, and whether it is finished.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace evener {
 
-// Kept beside the options in a checkpoint: a run is resumed only with the data it began with.
+// Saved with the options in a checkpoint: a run is resumed only with the same data.
 inline constexpr const char* kRowsKey = "data rows";
 
-/// The checkpoint of --resume, and the options with the recipe that it was trained by. UsageError
-/// where there is none, or the options are of another model.
+/// Loads the checkpoint of --resume, and applies the recipe of the run to the options. UsageError
+/// if there is none, or if the options describe another model.
 Checkpoint resumed_start(TrainOptions& options, Reporter& reporter);
 
-/// UsageError where the run was on other data.
+/// UsageError if the run was trained on other data.
 void check_same_data(const TrainOptions& options, const TrainingData& data,
                      const Checkpoint& start);
 
-/// The result of a run that has ended and has nothing left to do. A checkpoint of the last epoch
-/// alone does not say so: what follows it may have been cut off.
+/// The result of a finished run. A checkpoint of the last epoch is not enough: the run may have
+/// been killed before it wrote its models.
 std::optional<TrainResult> finished_run(const TrainOptions& options, const Checkpoint& start);
 
 }  // namespace evener

@@ -26,8 +26,8 @@ class Session {
         keeps_directory_(context.writes_directory && backend.keeps_run()) {}
 
   TrainResult run() {
-    // Cheap refusals come before the data is read; a new run directory after, so that bad data
-    // leaves none behind.
+    // Cheap checks come before the data is read. A new run directory is created after it, so that
+    // bad data leaves no directory behind.
     if (auto finished = open_run()) return std::move(*finished);
     open_data();
     if (start_) {
@@ -53,7 +53,8 @@ class Session {
  private:
   const RunDirectory* directory() const { return directory_ ? &*directory_ : nullptr; }
 
-  /// The checkpoint to resume, the options and the devices. The result of a run that needs no more.
+  /// Loads the checkpoint to resume, and resolves options and devices. Returns the result if the
+  /// run is already complete.
   std::optional<TrainResult> open_run() {
     if (!context_.writes_directory && !(options_.resume.empty() && options_.output.empty())) {
       throw UsageError("--resume and -o need a run directory, and this run keeps none");
@@ -87,7 +88,7 @@ class Session {
     directory_.emplace(options_.output.empty()
                            ? make_free_directory(default_directory(options_.data))
                            : options_.output,
-                       RunDirectory::Open::fresh);
+                       RunDirectory::Open::create);
   }
 
   TrainResult drive(Checkpointing& checkpoints) {
@@ -138,7 +139,7 @@ TrainResult run_session(TrainOptions options, const TrainingData* data, Backend&
   Session run(std::move(options), data, backend, context, session);
   try {
     TrainResult result = run.run();
-    backend.close("");  // before the data that it trains on
+    backend.close("");  // before its data is released
     return result;
   } catch (const std::exception& problem) {
     backend.close(problem.what());

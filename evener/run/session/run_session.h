@@ -10,7 +10,7 @@
 
 namespace evener {
 
-/// The run diverged, and has a checkpoint from before.
+/// The run diverged, and an earlier checkpoint exists.
 class DivergedRun : public Error {
  public:
   DivergedRun(const std::string& why, const std::string& path)
@@ -21,12 +21,12 @@ class DivergedRun : public Error {
 };
 
 struct SessionOptions {
-  std::vector<std::string> notes;  // said first
+  std::vector<std::string> notes;  // printed first
   DriverOptions driver;
 };
 
-/// Opens what the options name, or resumes it, and runs the driver. `data` null: it is opened from
-/// the options too.
+/// Opens or resumes the run that the options name, and runs the driver. `data` null: opens the data
+/// that the options name.
 TrainResult run_session(TrainOptions options, const TrainingData* data, Backend& backend,
                         const RunContext& context, const SessionOptions& session = {});
 

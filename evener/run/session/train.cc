@@ -11,8 +11,8 @@ namespace evener {
 namespace {
 
 /// An unattended run that diverges, or whose pushes are refused again and again, rolls back to its
-/// last checkpoint and continues with a lower learning rate, a few times. Other runs end and say
-/// what to do.
+/// last checkpoint and continues with a lower learning rate, a few times. Other runs end with a
+/// message that says how to continue.
 TrainResult train_with_rollback(const TrainOptions& given, const TrainingData* data,
                                 Backend& backend, const RunContext& context) {
   constexpr int kMostRollbacks = 3;

@@ -1,4 +1,4 @@
-// A training run from data to a model: the public entry of this folder.
+// A training run from data to a model: the entry point of this folder.
 //
 //   const auto backend = make_local_backend();            // backends.h
 //   const TrainResult result = train(options, *backend, context);
@@ -21,20 +21,20 @@
 
 namespace evener {
 
-/// The environment of a run: two runs with the same options and backends in different contexts give
-/// the same model.
+/// The context of a run. It does not affect the model: runs with the same options and backends give
+/// the same model in any context.
 struct RunContext {
-  std::string cache_directory;  // where --cache-dir names none; empty: no cache
+  std::string cache_directory;  // if --cache-dir is empty; empty: no cache
   DeviceContext devices;
   ReporterOptions reporter;
-  /// Called when the first step is about to be done: from then on an interruption has something to
-  /// save.
+  /// Called before the first step: from then on an interrupted run writes a checkpoint.
   std::function<void()> training_begins;
-  /// Asked after each step: not 0 is a signal's number, and the run ends with a checkpoint.
+  /// Called after each step. A value other than 0 is a signal number: the run ends with a
+  /// checkpoint.
   std::function<int()> interrupted;
-  /// False: nothing is written, and the run cannot be resumed.
+  /// False: the run writes no files and cannot be resumed.
   bool writes_directory = true;
-  /// True: the result has the models.
+  /// True: the result contains the models.
   bool returns_models = false;
 };
 
@@ -44,28 +44,28 @@ struct TrainResult {
   int signal = 0;
   Progress progress;
   double train_loss = 0;            // mean of the last complete epoch of this session
-  double samples_per_second = 0;    // of this session, evaluations and checkpoints not counted
-  Metrics metrics;                  // of the last evaluation; empty without any
-  std::uint64_t metrics_epoch = 0;  // after which that was
-  bool metrics_are_final = true;    // nothing was trained after it: they are the final model's
-  std::string best_by;              // the metric that decides; empty without evaluation
-  bool virtual_time = false;        // all seconds are those of simulated devices
+  double samples_per_second = 0;    // of this session, without evaluations and checkpoints
+  Metrics metrics;                  // of the last evaluation; empty: none
+  std::uint64_t metrics_epoch = 0;  // epoch of that evaluation
+  bool metrics_are_final = true;    // `metrics` are those of the final model
+  std::string best_by;              // metric that selects the best model; empty: no evaluation
+  bool virtual_time = false;        // times are those of simulated devices
   std::string strategy;             // with the options that differ from its defaults
-  /// Between replicas at the end of the last epoch (runtime/replica_distance.h), where each worker
-  /// has one.
+  /// Distance between replicas at the end of the last epoch (runtime/replica_distance.h), if each
+  /// worker has a replica.
   std::optional<double> replica_distance{};
   std::vector<WorkerResult> workers;
-  std::vector<std::string> notes;  // what was measured and decided, devices that were lost
-  bool was_complete = false;       // a finished run was resumed: nothing was done
-  /// With RunContext::returns_models: after the last step, and by `best_by`.
+  std::vector<std::string> notes;  // measurements, decisions and lost devices
+  bool was_complete = false;       // a finished run was resumed; nothing was trained
+  /// With RunContext::returns_models: the model after the last step, and the best by `best_by`.
   std::optional<Model> last_model, best_model;
 };
 
-/// Runs to the end or to the next interruption. Bit for bit the same with and without interruptions
-/// in between, given the same data, options, device and number of threads.
+/// Trains to the end or until it is interrupted. With the same data, options, device and number of
+/// threads, an interrupted and resumed run gives bitwise the same model.
 TrainResult train(const TrainOptions& options, Backend& backend, const RunContext& context);
 
-/// The same on data in memory (training_data_of in data.h); the options of files are not used.
+/// The same on data in memory (training_data_of in data.h); options for data files are not used.
 TrainResult train(const TrainOptions& options, const TrainingData& data, Backend& backend,
                   const RunContext& context);
 

@@ -12,7 +12,7 @@ namespace evener {
 
 namespace {
 
-// In a checkpoint: those devices of the cluster file that trials have chosen, by number.
+// Key in a checkpoint: the devices of the cluster file that trials have chosen, by index.
 constexpr const char* kUsedKey = "virtual devices";
 
 class VirtualBackend : public EngineBackend {
@@ -31,7 +31,7 @@ class VirtualBackend : public EngineBackend {
     }
     RunDevices devices;
     devices.virtual_time = options_;
-    // Devices that join later cannot be tried.
+    // Trials need all devices from the start.
     const auto& models = options_.devices;
     const bool tries_devices =
         options.strategy == "auto" && models.size() > 1 &&
@@ -53,7 +53,7 @@ class VirtualBackend : public EngineBackend {
     used_ = fmt::format("{}", fmt::join(choice.devices, " "));
   }
 
-  /// A run that is resumed with the same strategy uses the devices that trials have chosen.
+  /// A resumed run with the same strategy uses the devices that trials have chosen.
   void keep_used(const TrainOptions& options, const Checkpoint& resumed, VirtualTimeOptions& time) {
     const auto used = resumed.options.find(kUsedKey);
     if (used == resumed.options.end()) return;

@@ -1,4 +1,4 @@
-// What one worker did in a session, for reports.
+// The work of one worker in a session, for reports.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct WorkerResult {
   std::string name;
   std::uint64_t tasks = 0, updates = 0, rows = 0;
   std::size_t batch = 0;             // rows of its last step
-  double compute = 0, transfer = 0;  // shares of the time; the rest it waited
+  double compute = 0, transfer = 0;  // shares of the time; the rest is waiting
   double staleness = 0;        // mean number of updates by others between a task's start and end
-  std::uint64_t bytes = 0;     // of its pulls and pushes, or of its messages
-  std::uint64_t rejected = 0;  // pushes that were refused, offers that were declined
-  bool lost = false;           // it has failed or left
+  std::uint64_t bytes = 0;     // sent and received
+  std::uint64_t rejected = 0;  // refused pushes, declined offers
+  bool lost = false;           // failed or left
   StalenessCounts staleness_counts{};
-  std::uint64_t exchanges = 0;  // with a gossiping peer
-  bool came = true;             // false: a slot of a cluster that no worker took
+  std::uint64_t exchanges = 0;  // with gossiping peers
+  bool joined = true;           // false: an empty worker slot
 };
 
 /// `seconds` of training, for the shares.

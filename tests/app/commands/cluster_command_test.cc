@@ -1,5 +1,4 @@
-// Clusters by the command: what is refused before anything starts, and a run on nodes of this
-// machine.
+// The commands for clusters: wrong usage, and runs on nodes of this machine.
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -18,12 +17,12 @@ class ClusterCommand : public CommandTest {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  /// Where a coordinator says that it waits for workers.
+  /// The address at which a coordinator waits for workers.
   static std::string address_of(Running& coordinator) {
     EXPECT_TRUE(coordinator.wait_for(" at "));
     EXPECT_TRUE(coordinator.wait_for("\n"));
-    const std::string& said = coordinator.said();
-    const std::string place = said.substr(said.find(" at ") + 4);
+    const std::string& text = coordinator.stderr_text();
+    const std::string address = text.substr(text.find(" at ") + 4);
     return place.substr(0, place.find('\n'));
   }
 };
@@ -121,7 +120,7 @@ TEST_F(ClusterCommand, ConfigFilesGiveClusterOptions) {
   const std::string config = contents_of(folder_ / "nodes/config.toml");
   EXPECT_THAT(config, AllOf(HasSubstr("strategy = \"bsp\""), Not(HasSubstr("nodes")),
                             Not(HasSubstr("devices = "))));
-  // The file that it wrote makes such a run again; the cluster is given anew.
+  // The written config file starts the same kind of run; cluster options are given again.
   const Outcome again = run({"train", "--config", folder_ / "nodes/config.toml", "--nodes", "2",
                              "--quiet", "-o", folder_ / "again"});
   ASSERT_EQ(again.code, 0) << again.err;
@@ -143,15 +142,15 @@ TEST_F(ClusterCommand, TokensAreWrittenNowhere) {
   const Outcome worker =
       run({"worker", "--coordinator", address_of(running), "--token", token, "--quiet"});
   EXPECT_EQ(worker.code, 0) << worker.err;
-  EXPECT_EQ(running.finish(), 0) << running.said();
+  EXPECT_EQ(running.finish(), 0) << running.stderr_text();
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "cluster")) {
     if (!entry.is_regular_file()) continue;
     EXPECT_EQ(contents_of(entry.path()).find(token), std::string::npos) << entry.path();
   }
-  EXPECT_EQ(running.said().find(token), std::string::npos);
+  EXPECT_EQ(running.stderr_text().find(token), std::string::npos);
 }
 
-TEST_F(ClusterCommand, NobodyThereIsSaid) {
+TEST_F(ClusterCommand, AMissingCoordinatorIsReported) {
   expect_error({"status", "127.0.0.1:1"}, 1, "127.0.0.1:1: ");
   expect_error({"worker", "--coordinator", "127.0.0.1:1", "--wait-seconds", "0.1", "--quiet"}, 1,
                "no coordinator");
@@ -182,7 +181,7 @@ TEST_F(ClusterCommand, NodesOfThisMachineTrainOneModel) {
   EXPECT_GT(result.at("metrics").at("p@1"), 0.5);
   EXPECT_EQ(run({"test", folder_ / "nodes", folder_ / "test.txt"}).code, 0);
 
-  // Who did what, after each epoch.
+  // The work of each worker, after each epoch.
   std::istringstream metrics(contents_of(folder_ / "nodes/metrics.jsonl"));
   std::map<std::string, json> last;
   for (std::string line; std::getline(metrics, line);) {
@@ -207,7 +206,7 @@ TEST_F(ClusterCommand, AModelThatServersKeepIsTheSame) {
   EXPECT_EQ(models[0], models[1]) << "to the bit";
 }
 
-TEST_F(ClusterCommand, ARunThatDivergesGoesBackAndOnWithALowerLearningRate) {
+TEST_F(ClusterCommand, ADivergedRunRollsBackAndLowersItsLearningRate) {
   // The rate rises until the squared loss overflows, after the first checkpoints.
   const std::vector<std::string> rising{
       "--nodes",         "2", "--strategy", "bsp",      "--loss",   "squared", "--optimizer", "sgd",
@@ -228,13 +227,13 @@ TEST_F(ClusterCommand, ARunThatDivergesGoesBackAndOnWithALowerLearningRate) {
   EXPECT_THAT(lost.err, HasSubstr("diverged"));
 }
 
-TEST_F(ClusterCommand, WhatItSaysToGoOnWithGoesOn) {
+TEST_F(ClusterCommand, ThePrintedCommandResumesTheRun) {
   Running running(training("cut", {"--nodes", "2", "--epochs", "5000", "--strategy", "bsp"}),
                   environment_, folder_ / "out");
   ASSERT_TRUE(running.wait_for("epoch 2/5000"));
   running.send(SIGINT);
   ASSERT_EQ(running.finish(), 130);
-  EXPECT_THAT(running.said(),
+  EXPECT_THAT(running.stderr_text(),
               HasSubstr("go on with: evener train --nodes 2 --resume " + (folder_ / "cut")));
   expect_error({"train", "--resume", folder_ / "cut"}, 2, "that run was a cluster's");
   Running again({"train", "--nodes", "2", "--resume", folder_ / "cut"}, environment_,
@@ -244,27 +243,27 @@ TEST_F(ClusterCommand, WhatItSaysToGoOnWithGoesOn) {
   EXPECT_EQ(again.finish(), 130);
 }
 
-TEST_F(ClusterCommand, NodesAreDaspUnlessSaidOtherwise) {
+TEST_F(ClusterCommand, NodesUseDaspByDefault) {
   const Outcome outcome = run(training("auto", {"--nodes", "2", "--emulate", "node1=x0.5"}));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("strategy  dasp"));
 }
 
-TEST_F(ClusterCommand, OnlyThoseWhoAreThereAreNamed) {
+TEST_F(ClusterCommand, OnlyConnectedWorkersAreListed) {
   Running running(coordinator({"--workers", "1:3", "--listen", "127.0.0.1:0"}), environment_,
                   folder_ / "out");
   const Outcome worker = run({"worker", "--coordinator", address_of(running), "--quiet"});
   EXPECT_EQ(worker.code, 0) << worker.err;
-  EXPECT_EQ(running.finish(), 0) << running.said();
-  EXPECT_THAT(running.said(), HasSubstr("training on node 0 by dasp ("));
+  EXPECT_EQ(running.finish(), 0) << running.stderr_text();
+  EXPECT_THAT(running.stderr_text(), HasSubstr("training on node 0 by dasp ("));
   EXPECT_THAT(contents_of(folder_ / "out"),
               AllOf(HasSubstr("\ndevice    0 node 0: "), Not(HasSubstr("node 1")),
-                    HasSubstr("\n          2 places that nobody came to\n")));
+                    HasSubstr("\n          2 slots without a worker\n")));
   EXPECT_THAT(contents_of(folder_ / "cluster/metrics.jsonl"),
               AllOf(HasSubstr("\"node 0\""), Not(HasSubstr("\"node 1\""))));
 }
 
-TEST_F(ClusterCommand, CertificatesMakeAClusterOfStrangersSafe) {
+TEST_F(ClusterCommand, CertificatesProtectACluster) {
   ASSERT_EQ(run({"certs", folder_ / "certs"}).code, 0);
   expect_error({"certs", folder_ / "certs"}, 2, "has an authority already");
   expect_error({"certs", folder_ / "more", "--hosts", ""}, 2, "--hosts");
@@ -276,16 +275,16 @@ TEST_F(ClusterCommand, CertificatesMakeAClusterOfStrangersSafe) {
       environment_, folder_ / "out");
   const std::string address = address_of(running);
   expect_error(coordinator({"--workers", "1", "--listen", address}), 1, "Address already in use");
-  // Without a certificate nobody gets as far as a refusal.
+  // Without a certificate the connection fails before a refusal.
   expect_error({"worker", "--coordinator", address, "--wait-seconds", "0.1", "--quiet"}, 1,
                "no coordinator");
   const Outcome worker =
       run({"worker", "--coordinator", address, "--tls", folder_ / "certs", "--quiet"});
   EXPECT_EQ(worker.code, 0) << worker.err;
-  EXPECT_EQ(running.finish(), 0) << running.said();
+  EXPECT_EQ(running.finish(), 0) << running.stderr_text();
 }
 
-TEST_F(ClusterCommand, LaunchersSayWhereTheCoordinatorIs) {
+TEST_F(ClusterCommand, LaunchersSetTheCoordinatorsAddress) {
   environment_.insert(environment_.end(), {"MASTER_ADDR=127.0.0.1", "MASTER_PORT=1", "RANK=3"});
   expect_error({"worker", "--wait-seconds", "0.1", "--quiet"}, 1, "127.0.0.1:1: no coordinator");
 }

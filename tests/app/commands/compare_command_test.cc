@@ -73,14 +73,14 @@ TEST_F(Compare, RunsRealDevicesToo) {
   EXPECT_EQ(result.at("devices")[1], "cpu:1 (emulated x0.5)");
 }
 
-/// Of a run in comparison.json: what it says at each evaluation goes with what its workers did.
+/// Checks a run in comparison.json: the values at each evaluation agree with those of its workers.
 void expect_consistent(const json& run_, bool has_replicas) {
   std::uint64_t before = 0;
   for (const auto& point : run_.at("curve")) {
     EXPECT_GE(point.at("exchanges").get<std::uint64_t>(), before);
     before = point.at("exchanges");
     EXPECT_EQ(point.at("replica_distance").is_number(), has_replicas);
-    if (has_replicas) {  // two peers that have just exchanged are the same
+    if (has_replicas) {  // two peers that have just exchanged are equal
       EXPECT_GE(point.at("replica_distance").get<double>(), 0);
     }
   }
@@ -90,7 +90,7 @@ void expect_consistent(const json& run_, bool has_replicas) {
   EXPECT_EQ(run_.at("curve").back().at("bytes").get<std::uint64_t>(), bytes);
 }
 
-TEST_F(Compare, ShowsWhatNodesTellEachOtherInBothRuntimes) {
+TEST_F(Compare, ShowsTheCommunicationOfNodesInBothRuntimes) {
   const std::vector<std::vector<std::string>> runtimes{
       {"--virtual", EVENER_SOURCE_DIR "/docs/examples/nodes.toml"}, {"--devices", "cpu:1,cpu:1"}};
   for (const auto& runtime : runtimes) {
@@ -179,11 +179,12 @@ TEST_F(Compare, AutoIsWhatTrainChooses) {
 TEST_F(Compare, WhenInterruptedItKeepsTheRunsThatWereFinished) {
   Running running(compare({"--strategies", "sync,elastic", "--devices", "cpu:1,cpu:1", "--seeds",
                            "1000", "--epochs", "2"}),
-                  environment_, folder_ / "said");
+                  environment_, folder_ / "stderr");
   ASSERT_TRUE(running.wait_for("1/2000"));
   running.send(SIGINT);
   EXPECT_EQ(running.finish(), 130);
-  EXPECT_THAT(running.said(), HasSubstr("evener: interrupted; this is of the runs that were "));
+  EXPECT_THAT(running.stderr_text(),
+              HasSubstr("evener: interrupted; the results cover the finished "));
   const json written = json::parse(contents_of(folder_ / "out/comparison.json"));
   EXPECT_EQ(written.at("interrupted"), true);
   EXPECT_EQ(written.at("strategies")[0].at("strategy"), "sync");
@@ -202,9 +203,9 @@ TEST_F(Compare, SaysWhenThereIsNothingToShareOrToCompare) {
               Not(HasSubstr("there is nothing to ")));
 }
 
-TEST_F(Compare, WrongWishesAreRefusedBeforeAnythingIsTrained) {
+TEST_F(Compare, WrongArgumentsAreRefusedBeforeAnythingIsTrained) {
   expect_error(compare({"--strategies", "sinc"}), 2, "(did you mean 'sync'?)");
-  expect_error(compare({"--strategies", ","}), 2, "--strategies: names none");
+  expect_error(compare({"--strategies", ","}), 2, "--strategies: no strategy is named");
   expect_error(compare({"--target", "p@7=0.5"}), 2, "--target: unknown metric 'p@7'");
   expect_error(compare({"--target", "p@1=high"}), 2, "'high' is not a number");
   expect_error(compare({"--strategies", "sequential", "--devices", "cpu:1,cpu:1"}), 2,
@@ -230,7 +231,7 @@ TEST_F(Compare, HasNoOptionsOfASingleRun) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
-TEST_F(Compare, WrongNumbersAreRefusedInWords) {
+TEST_F(Compare, WrongNumbersAreRefused) {
   expect_error(compare({"--seeds", "0"}), 2,
                "--seeds: '0' is not valid; a whole number, 1 .. 1000, is needed");
   expect_error(compare({"--evaluations-per-epoch", "x"}), 2, "a whole number, 1 .. 1000");
@@ -247,7 +248,7 @@ TEST_F(Compare, ADivergingStrategyIsShownAsSuch) {
   EXPECT_TRUE(run_.at("seconds_to_target").is_null());
 }
 
-TEST_F(Compare, ProfileMeasuresTheWayToAnAccelerator) {
+TEST_F(Compare, ProfileMeasuresCopiesToAnAccelerator) {
   if (!has_device("opencl")) GTEST_SKIP() << "no OpenCL device here";
   environment_.emplace_back("PATH=/usr/bin:/bin");  // PoCL calls a linker
   const Outcome outcome =

@@ -1,4 +1,4 @@
-// CUDA as a user meets it: a command that needs none of it, and a reason where there is no card.
+// CUDA in the command: it does not need CUDA libraries, and says why there is no card.
 #include <cstdio>
 
 #include "tests/app/command.h"
@@ -10,7 +10,7 @@ namespace {
 
 class CudaCommand : public CommandTest {
  protected:
-  /// The shared libraries that the command asks for.
+  /// The shared libraries that the command links.
   static std::string needed() {
     const std::string list = "readelf -d '" EVENER_COMMAND "' | grep NEEDED";
     FILE* pipe = popen(list.c_str(), "r");

@@ -31,7 +31,7 @@ TEST_F(ModelCommands, TestRepeatsWhatTrainingMeasured) {
       run({"test", folder_ / "run/last.safetensors", folder_ / "test.txt", "--json"});
   ASSERT_EQ(last.code, 0) << last.err;
   EXPECT_EQ(json::parse(last.out), result.at("metrics"));
-  // A run means its best model.
+  // A run stands for its best model.
   const json best = json::parse(run({"test", folder_ / "run", folder_ / "test.txt", "--json"}).out);
   EXPECT_EQ(best.at("p@1"), result.at("best").at("value"));
   EXPECT_THAT(run({"test", folder_ / "run", folder_.path()}).out,
@@ -95,7 +95,7 @@ TEST_F(ModelCommands, InfoDescribesDataModelsAndRuns) {
               AllOf(HasSubstr("last evaluation"), HasSubstr("ended")));
 }
 
-TEST_F(ModelCommands, InfoSaysWhoTrainedARunAndHow) {
+TEST_F(ModelCommands, InfoShowsTheDevicesAndStrategyOfARun) {
   trained({"--devices", "cpu:1,cpu:1", "--emulate", "1=x0.5", "--strategy", "elastic:period=5"});
   const json info = json::parse(run({"info", folder_ / "run", "--json"}).out);
   EXPECT_EQ(info.at("devices"), (json{"cpu:1", "cpu:1 (emulated x0.5)"}));
@@ -107,11 +107,10 @@ TEST_F(ModelCommands, InfoSaysWhoTrainedARunAndHow) {
                           HasSubstr("\nslowed down         1=x0.5\n"),
                           HasSubstr("\nstrategy            elastic:period=5\n"),
                           HasSubstr("\ntime                real\n")));
-  EXPECT_THAT(text, Not(testing::ContainsRegex("[.]0*[1-9][0-9]{4}")))
-      << "digits that nobody reads";
+  EXPECT_THAT(text, Not(testing::ContainsRegex("[.]0*[1-9][0-9]{4}"))) << "too many digits";
 }
 
-TEST_F(ModelCommands, InfoTellsASimulation) {
+TEST_F(ModelCommands, InfoMarksASimulation) {
   ASSERT_EQ(run({"simulate", EVENER_SOURCE_DIR "/docs/examples/cluster.toml", folder_.path(),
                  "--epochs", "1", "-o", folder_ / "run", "--strategy", "sync"})
                 .code,

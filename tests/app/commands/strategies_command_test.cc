@@ -1,4 +1,4 @@
-// Several devices by the command: strategies, train with workers, simulate.
+// Commands for several devices: strategies, train, simulate.
 #include <filesystem>
 #include <sstream>
 
@@ -64,7 +64,7 @@ TEST_F(Strategies, JsonHasThemAll) {
   EXPECT_EQ(adaptive.at("composes_with"), json(names_of(true)));
   EXPECT_EQ(rows[8].at("of"), "nodes");
   EXPECT_EQ(rows[8].at("composes_with"), json(names_of(false)));
-  // One by name is the same object as in the list.
+  // A strategy by name is the same object as in the list.
   EXPECT_EQ(json::parse(run({"strategies", "adaptive-sgd", "--json"}).out), adaptive);
 }
 
@@ -82,7 +82,7 @@ TEST_F(Strategies, TheirPageIsCurrent) {
 
 TEST_F(Strategies, MarkdownTablesHaveTheSameCellsInEveryRow) {
   std::istringstream lines(run({"strategies", "--markdown"}).out);
-  std::ptrdiff_t bars = 0;  // of the row before
+  std::ptrdiff_t bars = 0;  // of the previous row
   for (std::string line; std::getline(lines, line);) {
     const auto own = line.starts_with("|") ? std::count(line.begin(), line.end(), '|') : 0;
     EXPECT_TRUE(own == 0 || bars == 0 || own == bars) << line;
@@ -117,7 +117,7 @@ TEST_F(SeveralDevices, StrategiesThatCannotRunAreRefusedBeforeAnythingIsWritten)
   }
 }
 
-TEST_F(SeveralDevices, AModelThatDoesNotFitLeavesNothingBehindAndASmallMemoryIsTold) {
+TEST_F(SeveralDevices, AModelThatDoesNotFitLeavesNoFilesAndASmallMemoryIsNoted) {
   if (!has_device("opencl")) GTEST_SKIP() << "no OpenCL device here";
   environment_.emplace_back("PATH=/usr/bin:/bin");  // PoCL calls a linker
   const std::vector<std::string> small{"--devices", "opencl:0.0", "--memory-limit", "1"};
@@ -132,7 +132,7 @@ TEST_F(SeveralDevices, AModelThatDoesNotFitLeavesNothingBehindAndASmallMemoryIsT
   EXPECT_THAT(outcome.err, HasSubstr("opencl:0.0: its memory holds batches of "));
 }
 
-TEST_F(SeveralDevices, CompilingKernelsIsSaidAndDoneOnce) {
+TEST_F(SeveralDevices, CompilingKernelsIsReportedAndDoneOnce) {
   if (!has_device("opencl")) GTEST_SKIP() << "no OpenCL device here";
   environment_.emplace_back("PATH=/usr/bin:/bin");  // PoCL calls a linker
   const std::vector<std::string> one{"--devices", "opencl:0.0", "--epochs", "1"};
@@ -144,7 +144,7 @@ TEST_F(SeveralDevices, CompilingKernelsIsSaidAndDoneOnce) {
   EXPECT_THAT(second.err, Not(HasSubstr("compiling kernels")));
 }
 
-TEST_F(SeveralDevices, DevicesThatCannotBeAreRefused) {
+TEST_F(SeveralDevices, InvalidDevicesAreRefused) {
   expect_refused({"--devices", ""}, "names no device");
   expect_refused({"--devices", ","}, "names no device");
   expect_refused({"--devices", "cpu:1,"}, "names no device after a comma");
@@ -178,7 +178,7 @@ TEST_F(SeveralDevices, ARunNamesBothInItsResultAndTrace) {
   EXPECT_EQ(traced, 500U);
   EXPECT_GE(merges, 5U) << "at least one an epoch";
 
-  // The file it wrote makes such a run again.
+  // The written config file starts the same kind of run.
   const Outcome again = run({"train", "--config", folder_ / "run/config.toml", "-o",
                              folder_ / "again", "--json", "--quiet"});
   ASSERT_EQ(again.code, 0) << again.err;
@@ -196,7 +196,7 @@ TEST_F(SeveralDevices, TheResultListsBothForPeople) {
   EXPECT_THAT(outcome.out, HasSubstr("\nstrategy  adaptive-sgd\n"));
 }
 
-TEST_F(SeveralDevices, EmulatedSlownessIsSaidEverywhere) {
+TEST_F(SeveralDevices, EmulationIsShownEverywhere) {
   const Outcome outcome = run(two_workers("run", {"--emulate", "1=x0.5"}));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const std::string name = "cpu:1 (emulated x0.5)";
@@ -212,13 +212,13 @@ TEST_F(SeveralDevices, EmulatedSlownessIsSaidEverywhere) {
 }
 
 TEST_F(SeveralDevices, AnInterruptedRunGoesOn) {
-  // It says far more than fits into the pipe, so that it cannot end before it is read.
+  // It writes far more than fits into the pipe, so it cannot end before the test reads.
   Running running(two_workers("cut", {"--epochs", "150", "--eval-every", "10", "--gamma", "0"}),
                   environment_, folder_ / "out");
   ASSERT_TRUE(running.wait_for("epoch 2/150"));
   running.send(SIGINT);
   ASSERT_EQ(running.finish(), 130);
-  EXPECT_THAT(running.said(), HasSubstr("evener train --resume " + (folder_ / "cut")));
+  EXPECT_THAT(running.stderr_text(), HasSubstr("evener train --resume " + (folder_ / "cut")));
   EXPECT_THAT(contents_of(folder_ / "out"), HasSubstr("interrupted after "));
   ASSERT_FALSE(std::filesystem::is_empty(folder_ / "cut/checkpoints"));
 

@@ -1,4 +1,4 @@
-// Training by the command: what it leaves, what it prints, and what a signal does.
+// The train command: its files, its output, and signals.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -15,7 +15,7 @@ class TrainCommand : public CommandTest {
   std::string model(const std::string& run, const std::string& which) const {
     return contents_of(folder_ / (run + "/" + which + ".safetensors"));
   }
-  /// A run that says far more than fits into the pipe, so that it cannot end before it is read.
+  /// A run that writes far more than fits into the pipe, so it cannot end before the test reads.
   std::vector<std::string> long_training(const std::string& name) const {
     return training(name, {"--epochs", "150", "--eval-every", "10", "--dropout", "0.2"});
   }
@@ -25,8 +25,9 @@ class TrainCommand : public CommandTest {
     ASSERT_TRUE(running.wait_for("epoch 2/150"));
     running.send(signal);
     ASSERT_EQ(running.finish(), 128 + signal);
-    EXPECT_THAT(running.said(), AllOf(HasSubstr("evener: stopping after a checkpoint; "),
-                                      HasSubstr("evener train --resume " + (folder_ / "cut"))));
+    EXPECT_THAT(running.stderr_text(),
+                AllOf(HasSubstr("evener: stopping after a checkpoint; "),
+                      HasSubstr("evener train --resume " + (folder_ / "cut"))));
     EXPECT_THAT(contents_of(folder_ / "out"),
                 AllOf(HasSubstr("interrupted after "), Not(HasSubstr("final model:"))));
 
@@ -107,7 +108,7 @@ TEST_F(TrainCommand, CommandLineOverridesConfigOverridesDefaults) {
   EXPECT_EQ(options.optimizer, TrainOptions{}.optimizer);
   EXPECT_EQ(options.data, folder_ / "train.txt");
 
-  // The file it wrote makes the same run again.
+  // The written config file starts the same run.
   ASSERT_EQ(run({"train", "--config", folder_ / "run/config.toml", "-o", folder_ / "again"}).code,
             0);
   EXPECT_EQ(model("again", "last"), model("run", "last"));
@@ -144,7 +145,7 @@ TEST_F(TrainCommand, AFinishedRunHasNothingToResume) {
   EXPECT_EQ(files(), before);
   expect_error({"train", "--resume", folder_ / "run", "--epochs", "3"}, 2,
                "--epochs 3: the run has already done 5 epochs");
-  // What it says how to go on does go on.
+  // The printed command resumes the run.
   EXPECT_THAT(run({"train", "--resume", folder_ / "run", "--epochs", "6"}).out,
               HasSubstr("finished after 6 epochs"));
 }
@@ -168,8 +169,8 @@ TEST_F(TrainCommand, HelpSaysWhatASignalDoes) {
   EXPECT_THAT(run({"train", "--help"}).out, HasSubstr("Ctrl-C (or SIGTERM) writes a checkpoint"));
 }
 
-TEST_F(TrainCommand, ARunThatIsInterruptedBeforeItsFirstStepDoesNotBlockItsDirectory) {
-  // What it says of its many workers fills the pipe, so that it waits for us before it trains.
+TEST_F(TrainCommand, ARunInterruptedBeforeItsFirstStepDoesNotBlockItsDirectory) {
+  // The lines about its many workers fill the pipe, so it blocks before it trains.
   std::string devices = "cpu:1";
   for (int i = 1; i < 800; ++i) devices += ",cpu:1";
   Running running(training("run", {"--devices", devices, "--strategy", "sync"}), environment_,
@@ -185,12 +186,12 @@ TEST_F(TrainCommand, ARunThatIsInterruptedBeforeItsFirstStepDoesNotBlockItsDirec
 TEST_F(TrainCommand, ASecondSignalEndsAtOnce) {
   Running running(long_training("cut"), environment_, folder_ / "out");
   ASSERT_TRUE(running.wait_for("epoch 2/150"));
-  running.stop();  // so that it cannot have answered the first before the second comes
+  running.stop();  // so that both signals are pending at once
   running.send(SIGINT);
   running.send(SIGTERM);
   running.send(SIGCONT);
   EXPECT_THAT(running.finish(), testing::AnyOf(130, 143));
-  EXPECT_THAT(running.said(), HasSubstr("once more ends at once, without one\n"));
+  EXPECT_THAT(running.stderr_text(), HasSubstr("once more ends at once, without one\n"));
   EXPECT_THAT(contents_of(folder_ / "out"), IsEmpty());
 }
 

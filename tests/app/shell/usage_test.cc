@@ -1,4 +1,4 @@
-// Wrong usage and bad input: what the user reads, and the exit code.
+// Wrong usage and bad input: error messages and exit codes.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace {
 
 class Usage : public CommandTest {
  protected:
-  /// All that the help names, and the one that it does not.
+  /// All commands in the help, and the hidden one.
   std::vector<std::string> commands() {
     std::istringstream help(run({"--help"}).out);
     std::string line;
@@ -24,12 +24,12 @@ class Usage : public CommandTest {
     std::vector<std::string> names{"options"};
     while (std::getline(help, line) && !line.empty()) {
       std::istringstream words(line);
-      if (line[2] != ' ') words >> names.emplace_back();  // else it goes on with a description
+      if (line[2] != ' ') words >> names.emplace_back();  // else it continues a description
     }
     EXPECT_GE(names.size(), 17U);
     return names;
   }
-  /// Standard output, read while the command runs: a terminal takes only so much unread.
+  /// Standard output, read while the command runs: a terminal's buffer is small.
   std::string shown_on(Terminal& user, const std::vector<std::string>& arguments) {
     auto outcome = std::async(std::launch::async, [&] { return run(arguments, user.path()); });
     std::string text;
@@ -120,7 +120,7 @@ TEST_F(Usage, ErrorsAreBrokenAtSpaces) {
   EXPECT_EQ(joined + "\n", run(wrong).err);
 }
 
-TEST_F(Usage, HelpIsInThePeoplesWords) {
+TEST_F(Usage, HelpUsesPlainTypeNames) {
   for (const auto& command : commands()) {
     EXPECT_THAT(run({command, "--help"}).out,
                 AllOf(Not(HasSubstr("INT")), Not(HasSubstr("TEXT")), Not(HasSubstr("FLOAT")),
@@ -130,7 +130,7 @@ TEST_F(Usage, HelpIsInThePeoplesWords) {
   EXPECT_THAT(run({"compare", "--help"}).out,
               AllOf(HasSubstr("\n  --seeds N "), HasSubstr("\n  --tune lr ")));
   EXPECT_THAT(run({"train", "--help"}).out, HasSubstr("\n  --peers HOST:PORT,... "));
-  // Whatever takes an address, with its port.
+  // Every option that takes an address.
   for (const auto& command : commands()) {
     std::istringstream lines(run({command, "--help"}).out);
     for (std::string line; std::getline(lines, line);) {
@@ -152,7 +152,7 @@ TEST_F(Usage, UnknownNamesGiveTheNearest) {
   expect_error({"dataset", "debian-tag", "-o", folder_ / "d"}, 2, "(did you mean 'debian-tags'?)");
 }
 
-TEST_F(Usage, WhatIsMissingOrTooMuchIsNamed) {
+TEST_F(Usage, MissingAndSurplusArgumentsAreNamed) {
   expect_error({"train"}, 2, "no training data given");
   expect_error({"test"}, 2, "RUN is required");
   expect_error({"train", "a", "b"}, 2, "unexpected argument 'b'");

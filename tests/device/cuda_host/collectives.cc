@@ -27,7 +27,7 @@ struct Call {
 bool grouped = false;
 std::vector<Call> group;
 
-/// The sum of all, worked out when the first of the streams comes to its call.
+/// The sum of all, computed when the first of the streams comes to its call.
 struct Reduction {
   std::vector<Call> calls;
   bool done = false;

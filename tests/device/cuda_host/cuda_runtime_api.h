@@ -1,13 +1,13 @@
 // CUDA's runtime on the host, as far as evener/device/cuda/plugin calls it: two "cards" whose
 // memory is the heap, whose streams run when something waits for them, and whose kernels run here,
-// the threads of a block in turns. For tests: it finds faults in indexing and order, not in speed,
-// nor in what threads do to each other between barriers.
+// the threads of a block in turns. For tests: it finds errors in indexing and order, but not races
+// between barriers.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 
-// What a kernel sees.
+// Built-in variables of kernels.
 #define __global__
 #define __device__
 #define __host__

@@ -38,7 +38,7 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// The checks are the library's own, as its manual states them.
+// The checks follow the library's manual.
 cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t form_a,
                            cublasOperation_t form_b, int m, int n, int k, const float* alpha,
                            const float* a, int lda, const float* b, int ldb, const float* beta,
@@ -133,7 +133,7 @@ cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t /*for
                               cusparseDnMatDescr_t c, cudaDataType /*type*/,
                               cusparseSpMMAlg_t /*algorithm*/, void* /*workspace*/) {
   const float scale = *static_cast<const float*>(alpha), keep = *static_cast<const float*>(beta);
-  // By value: descriptions may go away before the work is done.
+  // By value: descriptors may be destroyed before the work is done.
   emulated::enqueue(handle->stream, [scale, keep, a = *a, b = *b, c = *c] {
     for (std::int64_t row = 0; row < a.rows; ++row) {
       for (std::int64_t col = 0; col < c.cols; ++col) {

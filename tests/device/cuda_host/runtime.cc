@@ -12,7 +12,7 @@ struct EmulatedStream {
   int card = 0;
   std::deque<std::function<void()>> work;
 };
-/// Happens when the stream has done the work that was on it when it was recorded.
+/// Completes when the stream has done the work that precedes it.
 struct EmulatedEvent {
   EmulatedStream* stream = nullptr;
   bool happened = true;
@@ -114,8 +114,8 @@ cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* all) {
 }
 
 // Each piece of memory ends before a protected page, so that reading or writing
-// beyond it stops the program; what was given back may not be touched either. Fresh memory reads as
-// NaN, so that what was never written shows.
+// beyond it stops the program; freed memory is protected too. New memory reads as NaN, to detect
+// values that were never written.
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   constexpr std::size_t kPage = 4096, kAligned = 16;
   if (bytes > kMemory) return cudaErrorMemoryAllocation;
@@ -130,7 +130,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   pieces()[*memory] = {pages, readable + kPage};
   return cudaSuccess;
 }
-// As on a card, everything under way ends first.
+// As on a card, everything in progress ends first.
 cudaError_t cudaFree(void* memory) {
   const std::lock_guard lock(everything());
   for (EmulatedStream* stream : streams()) drain(*stream);

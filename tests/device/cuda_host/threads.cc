@@ -39,7 +39,7 @@ void give_way() {
   if (_setjmp(b.fibers[b.current].at) == 0) _longjmp(b.scheduler, 1);
 }
 
-// Never returns: from one kernel to the next it waits in give_way().
+// Never returns: waits in give_way() between kernels.
 void fiber_main() {
   for (;;) {
     (*block().thread)();
@@ -82,7 +82,7 @@ void run_grid(unsigned blocks, unsigned threads, const std::function<void()>& th
   blockDim.x = threads;
   for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
     for (unsigned i = 0; i < threads; ++i) b.fibers[i].ended = false;
-    // In either order by turns: a kernel that counts on the order of threads fails.
+    // Alternates the order: a kernel that depends on the order of threads fails.
     bool backwards = blockIdx.x % 2 == 0;
     for (unsigned left = threads; left > 0; backwards = !backwards) {
       left = 0;

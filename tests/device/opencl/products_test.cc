@@ -1,4 +1,4 @@
-// Which computes a product: measured once, kept on disk.
+// The choice of the implementation of a product: measured once, cached on disk.
 #include "evener/device/opencl/products.h"
 
 #include <chrono>
@@ -51,13 +51,13 @@ class ProductsTest : public testing::Test {
   int calls_ = 0;
 };
 
-TEST_F(ProductsTest, TheFasterDoesIt) {
+TEST_F(ProductsTest, TheFasterOneIsUsed) {
   EXPECT_FALSE(ask(*open()));
   std::swap(own_ms_, library_ms_);
   EXPECT_TRUE(ask(*open("another card")));
 }
 
-TEST_F(ProductsTest, AVerdictIsMeasuredOnceAndKept) {
+TEST_F(ProductsTest, AChoiceIsMeasuredOnceAndCached) {
   const auto first = open();
   ask(*first);
   const int measured = calls_;
@@ -69,7 +69,7 @@ TEST_F(ProductsTest, AVerdictIsMeasuredOnceAndKept) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(ProductsTest, AnotherDriverShapeOrProductIsMeasuredAnew) {
+TEST_F(ProductsTest, AnotherDriverShapeOrProductIsMeasuredAgain) {
   const auto products = open();
   ask(*products);
   ask(*products, {"backward", 100, 64, 30});
@@ -78,7 +78,7 @@ TEST_F(ProductsTest, AnotherDriverShapeOrProductIsMeasuredAnew) {
   EXPECT_EQ(files(), 4U);
 }
 
-TEST_F(ProductsTest, ADamagedVerdictIsMeasuredAnew) {
+TEST_F(ProductsTest, ADamagedChoiceIsMeasuredAgain) {
   ask(*open());
   for (const auto& file : fs::directory_iterator(directory_)) std::ofstream(file.path()) << "perh";
   calls_ = 0;
@@ -86,7 +86,7 @@ TEST_F(ProductsTest, ADamagedVerdictIsMeasuredAnew) {
   EXPECT_GT(calls_, 0);
 }
 
-TEST_F(ProductsTest, ALibraryThatCannotIsNotAskedAgain) {
+TEST_F(ProductsTest, ALibraryThatFailsIsNotTriedAgain) {
   std::swap(own_ms_, library_ms_);
   library_works_ = false;
   EXPECT_FALSE(ask(*open()));
@@ -94,7 +94,7 @@ TEST_F(ProductsTest, ALibraryThatCannotIsNotAskedAgain) {
   EXPECT_FALSE(ask(*open()));
 }
 
-TEST_F(ProductsTest, OneThatFailsLaterIsGivenUp) {
+TEST_F(ProductsTest, ALibraryThatFailsLaterIsNotUsedAgain) {
   std::swap(own_ms_, library_ms_);
   const auto products = open();
   EXPECT_TRUE(ask(*products));
@@ -102,7 +102,7 @@ TEST_F(ProductsTest, OneThatFailsLaterIsGivenUp) {
   EXPECT_FALSE(ask(*products));
 }
 
-TEST_F(ProductsTest, OneLineSaysWhoDoesWhat) {
+TEST_F(ProductsTest, OneLineListsTheChoices) {
   const auto products = open();
   ask(*products);
   ask(*products, {"backward", 100, 64, 30});

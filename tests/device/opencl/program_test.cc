@@ -1,4 +1,4 @@
-// Kernels that were built are kept, and kernels that do not build are reported.
+// Built kernels are cached, and build errors are reported.
 #include "evener/device/opencl/program.h"
 
 #include <filesystem>
@@ -38,14 +38,14 @@ class ProgramTest : public testing::Test {
   fs::path folder_ = fs::path(testing::TempDir()) / ("evener-kernels-" + std::to_string(getpid()));
 };
 
-TEST_F(ProgramTest, WhatDoesNotBuildIsReportedWithTheCompilersWords) {
+TEST_F(ProgramTest, BuildErrorsHaveTheCompilersLog) {
   const std::string error = error_of("kernel void broken(global float* x) { x[0] = nonsense; }");
   EXPECT_THAT(error, HasSubstr("opencl:0.0: the kernels do not build"));
   EXPECT_THAT(error, HasSubstr("nonsense"));
   EXPECT_FALSE(fs::exists(folder_)) << "nothing is kept of it";
 }
 
-TEST_F(ProgramTest, WhatWasBuiltIsKeptAndADamagedFileIsBuiltAnew) {
+TEST_F(ProgramTest, BinariesAreCachedAndADamagedFileIsRebuilt) {
   const std::string source = "kernel void one(global float* x) { x[0] = 1.0f; }";
   EXPECT_EQ(error_of(source), "");
   ASSERT_TRUE(fs::exists(folder_));
@@ -63,7 +63,7 @@ TEST_F(ProgramTest, ACacheThatCannotBeWrittenIsNoError) {
 }
 
 #ifdef EVENER_EXPECT_OPENCL
-// Or the suite would be green with no OpenCL device in it.
+// Otherwise the suite would pass without any OpenCL device.
 TEST(OpenClRuntime, IsThereWhereItWasInstalled) {
   EXPECT_FALSE(opencl::list().empty());
 }

@@ -1,4 +1,4 @@
-// What product.md promises of checkpoints when the process is killed or the disk refuses.
+// Checkpoints when the process is killed or the disk fails.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Not the newest alone: whatever goes by the name of a checkpoint is whole.
+/// Every checkpoint is complete, not only the newest one.
 std::uint64_t intact_steps(const std::string& directory) {
   for (const std::string& name : names_in(directory)) {
     if (name.rfind("step-", 0) != 0) continue;
@@ -34,7 +34,7 @@ std::uint64_t intact_steps(const std::string& directory) {
   return intact_step(directory);
 }
 
-/// A child that saves one checkpoint after the other and tells each through a pipe.
+/// A child that saves one checkpoint after the other and reports each through a pipe.
 class Saver {
  public:
   Saver(const std::string& directory, std::uint64_t first) {
@@ -79,11 +79,11 @@ TEST(CheckpointFaults, KilledAtFiftyRandomMoments) {
         ASSERT_TRUE(saver.wait_for_one());
         ++least;
       }
-      // How far it gets in this time does not matter: any moment is a good one.
+      // The exact moment does not matter.
       usleep(static_cast<useconds_t>(random.below(30000)));
     }
     const std::uint64_t step = intact_steps(folder.path());
-    ASSERT_GE(step, least) << "a checkpoint that was complete is gone";
+    ASSERT_GE(step, least) << "a complete checkpoint is missing";
     if (HasFailure()) return;
     least = step;
   }
@@ -180,7 +180,7 @@ TEST(CheckpointFaults, NoRoomForAFile) {
   }
 }
 
-/// A small file system of our own, seen by this process alone; needs the right to mount.
+/// A small file system that only this process sees; needs the right to mount.
 class SmallDisk {
  public:
   explicit SmallDisk(const std::string& path, const char* options) : path_(path) {
@@ -215,7 +215,7 @@ TEST(CheckpointFaults, FullDisk) {
   put_contents(folder / "filler", std::string(1 << 20, 'x'));
   std::size_t filled = std::filesystem::file_size(folder / "filler");
   ASSERT_LT(filled, std::size_t{1} << 20) << "the disk should be full";
-  // Page by page more room, until a second checkpoint fits.
+  // Grows page by page until a second checkpoint fits.
   std::string error;
   int failures = 0;
   for (;; ++failures) {

@@ -163,7 +163,7 @@ TEST(Checkpoint, RefusesFilesOfAnotherStep) {
               HasSubstr("is of step 1"));
 }
 
-/// Two checkpoints of which the newer may be damaged at will.
+/// Two checkpoints; tests damage the newer one.
 class DamagedCheckpoint : public testing::TestWithParam<const char*> {
  protected:
   DamagedCheckpoint() {
@@ -208,7 +208,7 @@ TEST_P(DamagedCheckpoint, AnyTruncationFallsBack) {
 }
 
 TEST_P(DamagedCheckpoint, ZeroedPagesFallBack) {
-  // What a file system may show after a power cut, were it not for fsync.
+  // The state after a power failure without fsync.
   const std::size_t size = std::filesystem::file_size(file_);
   put_contents(file_, std::string(size, '\0'));
   expect_fallback("zeros");
@@ -241,11 +241,11 @@ TEST(Checkpoint, LoadsInLessThanTwiceTheMemoryOfItsFiles) {
     files += std::filesystem::file_size(folder /
                                         ("step-00000000/" + std::string(name) + ".safetensors"));
   }
-  // In a child, whose peak is its own.
+  // In a child process, to measure its own peak.
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts again from here
+    std::ofstream("/proc/self/clear_refs") << "5";  // resets the peak
     const std::size_t before = status_bytes("VmRSS:");
     const std::size_t peak_before = status_bytes("VmHWM:");
     const auto loaded = load_checkpoint(folder.path(), nullptr);

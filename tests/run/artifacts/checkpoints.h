@@ -1,4 +1,4 @@
-// Checkpoints whose every bit follows from their step, so that a loaded one can be checked.
+// Checkpoints whose contents follow from their step, so that a loaded one can be verified.
 #pragma once
 
 #include <string>
@@ -48,7 +48,7 @@ inline void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.options, b.options);
 }
 
-/// Loads the newest, which must be whole, without a warning, and what was saved as its step.
+/// Loads the newest checkpoint, which must be complete, load without a warning, and match its step.
 inline std::uint64_t intact_step(const std::string& directory) {
   std::string warnings;
   const auto loaded =

@@ -1,4 +1,4 @@
-// A disk that is full after so many bytes of a file, for any user and on any file system.
+// Simulates a full disk by a limit on the size of files, for any user and file system.
 #pragma once
 
 #include <csignal>
@@ -8,7 +8,7 @@
 
 namespace evener {
 
-/// While it lives, writes beyond `bytes` of any file of this process fail (EFBIG).
+/// During its lifetime, writes past `bytes` to any file of this process fail (EFBIG).
 class FileLimit {
  public:
   explicit FileLimit(std::size_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -59,7 +59,7 @@ TEST(ModelFile, RefusesLabelNamesItCouldNotReadBack) {
   EXPECT_THAT(error_of([&] { save_model(model, folder / "m"); }), HasSubstr("line break"));
 }
 
-/// A model with one thing changed, checksums renewed: a writer that lies, not a damaged disk.
+/// A model with one change and valid checksums: a wrong writer, not a damaged disk.
 class LyingModel {
  public:
   LyingModel() {
@@ -166,7 +166,7 @@ TEST(ModelFile, RefusesMetadataThatIsNotWhatItShouldBe) {
 }
 
 TEST(ModelFile, AllocatesNothingForSizesTheFileDoesNotHold) {
-  // Were memory taken before the shapes are compared, this would ask for 2^66 bytes.
+  // If memory were allocated before the shapes are compared, this would request 2^66 bytes.
   const std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
   EXPECT_THAT(refusal_after([&](LyingModel& m) {
                 m.network("features", most);

@@ -21,7 +21,7 @@ using Open = RunDirectory::Open;
 
 TEST(RunDirectory, IsCreatedWithItsParentsAndNamesItsParts) {
   const Folder folder;
-  const RunDirectory run(folder / "runs/a", Open::fresh);
+  const RunDirectory run(folder / "runs/a", Open::create);
   EXPECT_TRUE(std::filesystem::is_directory(folder / "runs/a"));
   EXPECT_EQ(run.path(), folder / "runs/a");
   EXPECT_EQ(run.config(), folder / "runs/a/config.toml");
@@ -33,42 +33,42 @@ TEST(RunDirectory, IsCreatedWithItsParentsAndNamesItsParts) {
   EXPECT_EQ(run.last_model(), folder / "runs/a/last.safetensors");
 }
 
-TEST(RunDirectory, AFreshRunRefusesWhatIsNotEmptyAndLeavesItAlone) {
+TEST(RunDirectory, ANewRunRefusesADirectoryThatIsNotEmpty) {
   const Folder folder;
   put_contents(folder / "thesis.tex", "precious");
-  EXPECT_THROW(RunDirectory(folder.path(), Open::fresh), UsageError);
-  EXPECT_THAT(error_of([&] { RunDirectory(folder.path(), Open::fresh); }),
+  EXPECT_THROW(RunDirectory(folder.path(), Open::create), UsageError);
+  EXPECT_THAT(error_of([&] { RunDirectory(folder.path(), Open::create); }),
               HasSubstr(folder.path() + ": exists and is not empty"));
   EXPECT_THAT(names_in(folder.path()), ElementsAre("thesis.tex"));
 }
 
-TEST(RunDirectory, AFreshRunTakesAnEmptyDirectoryAndOneWhereNothingHappened) {
+TEST(RunDirectory, ANewRunTakesAnEmptyDirectoryAndOneWithoutSteps) {
   const Folder folder;
-  { const RunDirectory run(folder.path(), Open::fresh); }
-  { const RunDirectory run(folder.path(), Open::fresh); }
+  { const RunDirectory run(folder.path(), Open::create); }
+  { const RunDirectory run(folder.path(), Open::create); }
   {
-    const RunDirectory run(folder.path(), Open::fresh);
+    const RunDirectory run(folder.path(), Open::create);
     put_contents(run.config(), "x");
     put_contents(run.metrics(), "{\"kind\":\"note\",\"text\":\"left out: cpu\"}\n");
   }
   {
-    const RunDirectory run(folder.path(), Open::fresh);
+    const RunDirectory run(folder.path(), Open::create);
     EXPECT_THAT(names_in(folder.path()), ElementsAre(".lock")) << "it never trained";
     put_contents(run.metrics(), "{\"kind\":\"step\",\"train_loss\":1}\n");
   }
-  EXPECT_THROW(RunDirectory(folder.path(), Open::fresh), UsageError);
+  EXPECT_THROW(RunDirectory(folder.path(), Open::create), UsageError);
 }
 
 TEST(RunDirectory, OnlyWhatARunWritesBeforeItsFirstStepMayBeReplaced) {
   const Folder folder;
   for (const char* file : {"checkpoints", "last.safetensors", "thesis.tex"}) {
     const std::string path = folder / (std::string("run-") + file);
-    { const RunDirectory run(path, Open::fresh); }
+    { const RunDirectory run(path, Open::create); }
     put_contents(path + "/config.toml", "x");
     EXPECT_TRUE(never_trained(path));
     put_contents(path + "/" + file, "precious");
     EXPECT_FALSE(never_trained(path));
-    EXPECT_THROW(RunDirectory(path, Open::fresh), UsageError) << file;
+    EXPECT_THROW(RunDirectory(path, Open::create), UsageError) << file;
   }
 }
 
@@ -85,7 +85,7 @@ TEST(RunDirectory, ResumingNeedsARunAndClearsTemporaries) {
 TEST(RunDirectory, ReportsWhatTheSystemRefuses) {
   const Folder folder;
   put_contents(folder / "file", "");
-  EXPECT_THAT(error_of([&] { RunDirectory(folder / "file/run", Open::fresh); }),
+  EXPECT_THAT(error_of([&] { RunDirectory(folder / "file/run", Open::create); }),
               HasSubstr("cannot create: Not a directory"));
 }
 
@@ -97,7 +97,7 @@ class Holder {
     if (pipe(ready) != 0) return;
     pid_ = fork();
     if (pid_ == 0) {
-      const RunDirectory run(path, Open::fresh);
+      const RunDirectory run(path, Open::create);
       if (write(ready[1], "x", 1) != 1) _exit(1);
       for (;;) pause();
     }
@@ -129,13 +129,13 @@ TEST(RunDirectory, OnlyOneProcessTrainsIntoIt) {
   ASSERT_TRUE(other.ready());
   const std::string expected =
       folder / "run: process " + std::to_string(other.pid()) + " is training into it";
-  EXPECT_EQ(error_of([&] { RunDirectory(folder / "run", Open::fresh); }), expected);
+  EXPECT_EQ(error_of([&] { RunDirectory(folder / "run", Open::create); }), expected);
   EXPECT_EQ(error_of([&] { RunDirectory(folder / "run", Open::resume); }), expected);
   other.kill_now();
   EXPECT_EQ(error_of([&] { RunDirectory(folder / "run", Open::resume); }), "");
 }
 
-TEST(RunDirectory, RunsOfTheSameSecondGetNamesOfTheirOwn) {
+TEST(RunDirectory, RunsOfTheSameSecondGetDifferentNames) {
   const Folder folder;
   const std::string name = folder / "runs/data-20260101-120000";
   std::vector<std::future<std::string>> runs;
@@ -147,7 +147,7 @@ TEST(RunDirectory, RunsOfTheSameSecondGetNamesOfTheirOwn) {
   std::set<std::string> expected{name};
   for (int i = 2; i <= 8; ++i) expected.insert(name + "-" + std::to_string(i));
   EXPECT_EQ(made, expected);
-  const RunDirectory run(name, Open::fresh);  // made, and empty
+  const RunDirectory run(name, Open::create);  // created, and empty
 }
 
 TEST(RunDirectory, DefaultNameSaysWhatAndWhen) {

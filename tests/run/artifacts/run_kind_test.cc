@@ -9,7 +9,7 @@ namespace {
 
 using Texts = std::map<std::string, std::string>;
 
-// The keys are in checkpoints that users have: they must be read forever.
+// Users have checkpoints with these keys: they must stay readable.
 TEST(RunKind, IsReadFromTheKeysOfEveryVersion) {
   EXPECT_EQ(run_kind({}), RunKind::local);
   EXPECT_EQ(run_kind({{"virtual time", "yes"}}), RunKind::virtual_time);

@@ -1,5 +1,5 @@
-// A child process that is stopped before each of its system calls: kill it exactly there, or see
-// what it does to the file system and in which order.
+// A child process that is stopped before each of its system calls. Tests kill it at that point, or
+// record the order of its file system operations.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ class TracedChild {
   bool permitted() const { return permitted_; }
   int exit_code() const { return exit_code_; }
 
-  /// Runs on until the next system call is about to begin, or the child has ended.
+  /// Continues until the next system call is about to begin, or the child has ended.
   Stop next() {
     do {
       int status = 0;

@@ -41,7 +41,7 @@ ComparedRun run_of(std::uint64_t seed, double speed, double target) {
   return run;
 }
 
-/// Two that reach the target, the second sooner.
+/// Two strategies that reach the target, the second one earlier.
 Comparison typical() {
   Comparison comparison;
   comparison.data = "tags.txt";
@@ -70,7 +70,7 @@ void never_reach(Comparison& comparison) {
   }
 }
 
-/// What is wrong with the nesting of a page's elements; empty if nothing is.
+/// The first error in the nesting of a page's elements; empty: none.
 std::string nesting_fault(const std::string& page) {
   std::vector<std::string> open;
   std::size_t at = page.find('<');
@@ -104,7 +104,7 @@ std::size_t count_of(const std::string& text, const std::string& what) {
   return count;
 }
 
-/// How often the word stands alone, be it with a unit behind it: "nan", "-inf", "nan%".
+/// How often the word occurs alone or with a unit: "nan", "-inf", "nan%".
 std::size_t words(const std::string& text, const std::string& word) {
   const auto letter = [&](std::size_t i) {
     return i < text.size() && std::isalpha(static_cast<unsigned char>(text[i])) != 0;
@@ -133,7 +133,7 @@ TEST(NestingCheck, SeesFaults) {
   }
 }
 
-TEST(ComparisonHtml, SaysWhatWasComparedAndWhatToUse) {
+TEST(ComparisonHtml, NamesTheComparisonAndTheRecommendation) {
   const std::string page = comparison_html(typical());
   expect_sound(page);
   EXPECT_THAT(page, HasSubstr("tags.txt"));
@@ -169,21 +169,21 @@ TEST(ComparisonText, IsATableWhereThereIsRoomAndAListElsewhere) {
               HasSubstr("\nsync\n  time to target  10.00\n  reached         3/3\n"));
 }
 
-/// The second strategy has replicas that tell each other something, the first has not.
+/// The second strategy has replicas that communicate, the first has none.
 Comparison talkative() {
   Comparison comparison = typical();
   ComparedStrategy& strategy = comparison.strategies[1];
   strategy.exchanges_are = "merges";
   for (ComparedRun& run : strategy.runs) {
     for (std::size_t i = 0; i < run.curve.size(); ++i) {
-      run.curve[i].said = {2'500'000 * i, 12 * i};
+      run.curve[i].communication = {2'500'000 * i, 12 * i};
       run.curve[i].distance = 0.25 / static_cast<double>(i + 1);
     }
   }
   return comparison;
 }
 
-TEST(ComparisonText, HasWhatWasSaidInTheTableOrInOneBelowIt) {
+TEST(ComparisonText, ShowsCommunicationInTheTableOrInOneBelowIt) {
   const Comparison comparison = talkative();
   const char* columns = "  MB moved   exchanges  distance\n";
   EXPECT_THAT(comparison_text(comparison, 100),
@@ -207,7 +207,7 @@ TEST(ComparisonCsv, HasALineForEachEvaluation) {
                          HasSubstr(",1,2500000,12,merges,0.125\n")));
 }
 
-TEST(ComparisonHtml, DrawsWhatWasSaidByThoseWhoSaidIt) {
+TEST(ComparisonHtml, DrawsTheCommunicationOfStrategiesThatHaveIt) {
   EXPECT_THAT(comparison_html(typical()), Not(HasSubstr("Communication over time")));
   const std::string page = comparison_html(talkative());
   expect_sound(page);
@@ -225,7 +225,7 @@ TEST(ComparisonHtml, DrawsWhatWasSaidByThoseWhoSaidIt) {
   EXPECT_THAT(part, Not(HasSubstr("sync")));
 }
 
-TEST(Verdict, IsSureWhereTheTimesLieApart) {
+TEST(Verdict, IsClearIfTheTimesDoNotOverlap) {
   const Comparison comparison = typical();
   const Verdict verdict = comparison.verdict();
   ASSERT_NE(verdict.best, nullptr);
@@ -239,7 +239,7 @@ TEST(Verdict, IsSureWhereTheTimesLieApart) {
   EXPECT_THAT(comparison_json(comparison), HasSubstr("\"too_close_to_call\": []"));
 }
 
-TEST(Verdict, OneThatNeverGotThereDoesNotOverlapWithOneThatMostlyDid) {
+TEST(Verdict, AStrategyThatNeverReachesTheTargetDoesNotOverlap) {
   Comparison comparison = typical();
   comparison.strategies[1].runs[0].seconds_to_target.reset();
   for (ComparedRun& run : comparison.strategies[0].runs) run.seconds_to_target.reset();
@@ -249,7 +249,7 @@ TEST(Verdict, OneThatNeverGotThereDoesNotOverlapWithOneThatMostlyDid) {
   EXPECT_FALSE(verdict.too_close);
 }
 
-TEST(Verdict, IsTooCloseToCallWhereTheTimesOverlap) {
+TEST(Verdict, IsTooCloseToCallIfTheTimesOverlap) {
   Comparison comparison = typical();
   comparison.strategies[1].runs[2] = run_of(3, 0.4, comparison.target);  // slower than sync
   const Verdict verdict = comparison.verdict();
@@ -267,7 +267,7 @@ TEST(Verdict, IsTooCloseToCallWhereTheTimesOverlap) {
   EXPECT_EQ(count_of(page, "class=\"badge\">too close to call"), 2U);
 }
 
-TEST(Verdict, GoesByQualityWhereNobodyReachedTheTarget) {
+TEST(Verdict, GoesByQualityIfNoStrategyReachesTheTarget) {
   Comparison comparison = typical();
   never_reach(comparison);
   EXPECT_TRUE(comparison.verdict().too_close) << "they end alike";
@@ -291,7 +291,7 @@ TEST(Verdict, NeedsAResult) {
 
 TEST(ComparisonHtml, DrawsEveryRunAndTheTarget) {
   const std::string page = comparison_html(typical());
-  // The large chart is there for wide and for narrow windows.
+  // The large chart exists for wide and for narrow windows.
   EXPECT_EQ(count_of(page, "<path class=\"line pale\""), 2 * 2 * 2U);
   EXPECT_EQ(count_of(page, "<title>adaptive, seed 3</title>"), 2U);
   EXPECT_EQ(count_of(page, "<path class=\"level\""), 2U);
@@ -397,7 +397,7 @@ TEST(ComparisonHtml, ShowsTheTuningIfThereWasAny) {
   EXPECT_THAT(page, HasSubstr("<td>61.00 %</td><td class=\"best\"><b>62.00 %"));
 }
 
-TEST(ComparisonHtml, BearsWhatIsMissing) {
+TEST(ComparisonHtml, HandlesMissingValues) {
   expect_sound(comparison_html({}));
   EXPECT_THAT(comparison_html({}), HasSubstr("No strategies were compared."));
 

@@ -16,7 +16,7 @@ class ClusterFile : public testing::Test {
     put_contents(folder_ / "c.toml", text);
     return read_cluster(folder_ / "c.toml");
   }
-  /// The message without the folder; empty: it was read.
+  /// The error message without the folder; empty: no error.
   std::string refusal(const std::string& text) {
     try {
       read(text);
@@ -55,7 +55,7 @@ void expect_same(const DeviceModel& a, const DeviceModel& b) {
   EXPECT_DOUBLE_EQ(a.fails_at, b.fails_at);
 }
 
-/// Everything other than the default.
+/// No value is the default.
 DeviceModel unusual_device() {
   DeviceModel model;
   model.name = "tést \"card\" \\ 1";
@@ -109,7 +109,7 @@ TEST(ClusterExample, HasEveryKeyInTheUnitsItSays) {
   host.burst_factor = 4;
   expect_same(options.devices[2], host);
 
-  // What a device can be written with is in the example, so that it shows all there is.
+  // The example has every key of a device.
   const std::string example = contents_of(EVENER_SOURCE_DIR "/docs/examples/cluster.toml");
   const std::string text = cluster_device_text(unusual_device());
   for (std::size_t at = 0; at < text.size();) {
@@ -121,7 +121,7 @@ TEST(ClusterExample, HasEveryKeyInTheUnitsItSays) {
   }
 }
 
-TEST_F(ClusterFile, SomebodyHasToBeThereFromTheStart) {
+TEST_F(ClusterFile, NeedsADeviceFromTheStart) {
   EXPECT_EQ(refusal("[[device]]\nname = \"a\"\njoins-at-s = 3\n"),
             "c.toml: no device is there from the start: each has joins-at-s");
 }
@@ -188,7 +188,7 @@ TEST_F(ClusterFile, CountMakesSeveralWithNamesOfTheirOwn) {
 
 TEST_F(ClusterFile, ADeviceThatIsWrittenReadsBack) {
   for (const DeviceModel& model : {unusual_device(), DeviceModel{.name = "plain"}}) {
-    // Beside one that is there from the start.
+    // In addition to a device that is present from the start.
     const std::string text = cluster_device_text(model) + cluster_device_text({.name = "other"});
     const VirtualTimeOptions options = read(text);
     ASSERT_EQ(options.devices.size(), 2U) << text;

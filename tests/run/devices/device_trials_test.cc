@@ -1,5 +1,5 @@
-// Which devices train under --strategy auto: the plan of trials in tables, and runs in virtual
-// time, where speeds are what the test says.
+// The choice of devices under --strategy auto: the plan of trials in tables, and runs in virtual
+// time with given speeds.
 #include "evener/run/devices/device_trials.h"
 
 #include "tests/run/session/train_fixture.h"
@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Rows a second of devices that take `fixed + rows * per_row` for a part, and longer in a look if
+// Devices that take `fixed + rows * per_row` for a part, and longer in the first trial if
 // their memory is cold.
 struct Speed {
   double per_row = 1e-3, fixed = 0, cold = 0;
@@ -26,7 +26,7 @@ struct Plan {
   DeviceChoice choice;
 };
 
-/// Follows the plan to its end with devices that do what the test says.
+/// Follows the plan to its end with simulated devices.
 Plan follow(const TrialSetting& setting, const std::vector<Speed>& speeds) {
   std::vector<Tried> history;
   Plan plan;
@@ -59,7 +59,7 @@ Plan follow(const TrialSetting& setting, const std::vector<Speed>& speeds) {
 
 using Trials = std::vector<std::vector<std::size_t>>;
 
-TEST(DevicePlan, AllAreLookedAtTriedTogetherAndThoseNearTheFastestAlone) {
+TEST(DevicePlan, TriesAllDevicesThenGroupsThenTheFastestAlone) {
   const Plan plan = follow({{"a", "b"}, 256, 0}, {{1e-3}, {1.5e-3}});
   EXPECT_EQ(plan.trials, (Trials{{0, 1}, {0, 1}, {0}, {1}}));
   EXPECT_THAT(plan.choice.devices, ElementsAre(0, 1));
@@ -70,16 +70,16 @@ TEST(DevicePlan, FarSlowerThanHalfTheFastestIsNotTriedAlone) {
   EXPECT_EQ(follow({{"a", "b"}, 256, 0}, {{1e-3}, {5e-3}}).trials, (Trials{{0, 1}, {0, 1}, {0}}));
 }
 
-TEST(DevicePlan, WhoeverTakesLongerForAPieceThanAnotherForTheBatchIsOutAtOnce) {
+TEST(DevicePlan, ADeviceSlowerOnAPieceThanAnotherOnTheBatchIsLeftOut) {
   const Plan plan = follow({{"slow", "b"}, 256, 0}, {{50e-3}, {1e-3}});
   EXPECT_EQ(plan.trials, (Trials{{0, 1}})) << "one look is enough, and one device needs no trial";
   EXPECT_THAT(plan.choice.devices, ElementsAre(1));
   EXPECT_EQ(plan.choice.strategy, "sequential");
 }
 
-// Its first step touches memory that nobody has touched before: a hundred times as long as the
-// next, and yet it is the fastest.
-TEST(DevicePlan, AColdFirstStepIsNotHeldAgainstADevice) {
+// Its first step accesses cold memory and takes a hundred times as long as the next, but the device
+// is the fastest.
+TEST(DevicePlan, AColdFirstStepDoesNotExcludeADevice) {
   const std::vector<Speed> speeds{{1e-3}, {0.5e-3, 0, 0.8}};
   EXPECT_THAT(follow({{"a", "cold"}, 256, 0}, speeds).choice.devices, ElementsAre(0))
       << "without the allowance it would be";
@@ -91,19 +91,19 @@ TEST(DevicePlan, AColdFirstStepIsNotHeldAgainstADevice) {
       << "cold memory does not explain that";
 }
 
-TEST(DevicePlan, AFixedCostIsNotHeldAgainstADeviceThatIsFastWithWholeBatches) {
+TEST(DevicePlan, AFixedCostDoesNotExcludeADeviceThatIsFastWithWholeBatches) {
   const Plan plan = follow({{"cores", "card"}, 256, 0}, {{1e-3}, {1e-5, 0.2}});
   EXPECT_THAT(plan.choice.devices, ElementsAre(0, 1));
 }
 
-TEST(DevicePlan, OfSeveralTheSlowestAreLeftOutWhileThatIsFaster) {
-  // Rates add up here, so that fewer are never faster; and one trial without the slowest shows it.
+TEST(DevicePlan, TheSlowestAreLeftOutWhileThatIsFaster) {
+  // Rates add up here, so fewer devices are never faster; one trial without the slowest shows that.
   const Plan plan = follow({{"a", "b", "c"}, 256, 0}, {{1e-3}, {1e-3}, {4e-3}});
   EXPECT_EQ(plan.trials, (Trials{{0, 1, 2}, {0, 1, 2}, {0, 1}, {0}, {1}}));
   EXPECT_THAT(plan.choice.devices, ElementsAre(0, 1, 2));
 }
 
-TEST(DevicePlan, WhoeverFailsIsOutOfThePlan) {
+TEST(DevicePlan, AFailedDeviceIsLeftOut) {
   const Plan plan = follow({{"a", "broken", "c"}, 256, 0}, {{1e-3}, {1e-3, 0, 0, true}, {1e-3}});
   EXPECT_EQ(plan.trials, (Trials{{0, 1, 2}, {0, 2}, {0, 2}, {0}, {2}}));
   EXPECT_THAT(plan.choice.devices, ElementsAre(0, 2));
@@ -160,10 +160,10 @@ TEST_F(DeviceTrialsTest, AHalfAsFastDeviceHelpsByHalf) {
   EXPECT_LT(pair.progress.seconds, 0.85 * alone.progress.seconds);
 }
 
-TEST_F(DeviceTrialsTest, WhoeverCostsMoreThanHeBringsIsLeftOutAndNobodyNotices) {
+TEST_F(DeviceTrialsTest, ADeviceThatSlowsDownTrainingIsLeftOut) {
   add("a", 1e-3);
   const TrainResult alone = run("alone");
-  add("slow", 1e-3, 0.1);  // every task of it takes longer than a whole batch of the other
+  add("slow", 1e-3, 0.1);  // each of its tasks takes longer than a whole batch on the other device
   const TrainResult pair = run("pair");
   EXPECT_THAT(names(pair), ElementsAre("a"));
   EXPECT_EQ(pair.strategy, "sequential");
@@ -178,7 +178,7 @@ TEST_F(DeviceTrialsTest, WhoeverCostsMoreThanHeBringsIsLeftOutAndNobodyNotices) 
   EXPECT_LT(extra, 0.15) << "but what is tried is trained: less than the piece of the slow one";
 }
 
-TEST_F(DeviceTrialsTest, OfThreeTheTwoThatAreWorthItStay) {
+TEST_F(DeviceTrialsTest, TheTwoFastestOfThreeStay) {
   add("a", 1e-3);
   add("slow", 1e-3, 0.1);
   add("b", 1.1e-3);
@@ -187,7 +187,7 @@ TEST_F(DeviceTrialsTest, OfThreeTheTwoThatAreWorthItStay) {
   EXPECT_THAT(result.notes.back(), HasSubstr("decided: a + b train; "));
 }
 
-TEST_F(DeviceTrialsTest, AResumedSimulationGoesOnWithThoseThatWereLeft) {
+TEST_F(DeviceTrialsTest, AResumedSimulationKeepsTheChosenDevices) {
   add("a", 1e-3);
   add("slow", 1e-3, 0.1);
   run("run");
@@ -207,7 +207,7 @@ TEST_F(DeviceTrialsTest, ADeviceThatFailsOnTrialIsLeftOut) {
   EXPECT_THAT(result.notes.front(), HasSubstr("a device is lost"));
 }
 
-// At whatever trial: the run goes on with the other device, and every row is trained.
+// In any trial: the run continues with the other device, and every row is trained.
 TEST_F(DeviceTrialsTest, ADeviceThatFailsAtAnyTimeOfATrialCostsNoRow) {
   add("a", 1e-3);
   const TrainResult alone = run("alone");
@@ -226,7 +226,7 @@ TEST_F(DeviceTrialsTest, ADeviceThatFailsAtAnyTimeOfATrialCostsNoRow) {
   }
 }
 
-TEST_F(DeviceTrialsTest, ARunThatIsInterruptedWhileItTriesGoesOnTrying) {
+TEST_F(DeviceTrialsTest, AnInterruptedRunContinuesItsTrials) {
   add("a", 1e-3);
   add("b", 1e-3);
   const TrainResult whole = run("whole");

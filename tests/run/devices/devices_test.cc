@@ -84,7 +84,7 @@ TEST(OpenDevices, AnAcceleratorUnderTwoNamesIsRefused) {
   EXPECT_THAT(opened("opencl:0.0.0,opencl:0.0.1"), ElementsAre("opencl:0.0.0", "opencl:0.0.1"));
 }
 
-TEST(OpenDevices, SaysWhereWorkersTakeEachOthersCores) {
+TEST(OpenDevices, NotesWorkersThatShareCores) {
   EXPECT_THAT(open_list("cpu:1").notes, IsEmpty());
   EXPECT_THAT(open_list("cpu:999").notes, ElementsAre(HasSubstr("cpu:999 is 999 threads on ")));
   EXPECT_THAT(open_list("cpu:999,cpu:1").notes,
@@ -168,14 +168,14 @@ TEST(Emulation, RefusesADeviceGivenTwice) {
   EXPECT_THAT(emulation_refusal("1=x0.5,cpu:2=x0.5"), HasSubstr("cpu:2 is given twice"));
 }
 
-TEST(Emulation, RefusesSpeedsThatAreNone) {
+TEST(Emulation, RefusesInvalidSpeeds) {
   for (const char* text : {"1=x0", "1=x2", "1=0.5", "1=x", "1=", "1", "1=x-0.5", "1=xnan", "1=xinf",
                            "1=x0.5s", "1=x0.5,", ",1=x0.5"}) {
     EXPECT_THAT(emulation_refusal(text), HasSubstr("is not DEVICE=xSPEED")) << text;
   }
 }
 
-TEST(KeepDevices, OptionsSpeakOfThoseThatAreLeft) {
+TEST(KeepDevices, ReducesTheOptionsToTheKeptDevices) {
   TrainOptions options;
   options.devices = "auto";
   options.emulate = "1=x0.5,2=x0.25";

@@ -1,5 +1,5 @@
-// The reference implementation as a device, so that the training loop is tested by itself, and
-// hooks to see or disturb what the loop does.
+// The reference implementation as a device, to test the training loop alone, with hooks to observe
+// or disturb the loop.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ class ReferenceReplica : public Replica {
     out.losses.insert(out.losses.end(), more.losses.begin(), more.losses.end());
   }
   int vectors() const override { return 1 + static_cast<int>(state_.size()); }
-  // As a device with memory of its own would: copies out, and copies back in.
+  // Copies in and out, as a device with its own memory does.
   FloatBuffer take(int vector) override {
     const auto& from = values(vector);
     FloatBuffer out(from.size());

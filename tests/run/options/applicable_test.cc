@@ -1,5 +1,5 @@
-// Every option in every mode: it is taken or refused as the table here says, which is written by
-// hand and not made from the option table.
+// Every option in every mode is accepted or refused as in the table of this file, which is written
+// by hand and not generated from the option table.
 #include "evener/run/options/applicable.h"
 
 #include <fstream>
@@ -23,7 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What selects each mode, beside the data that commands which train need.
+/// The options that select each mode, in addition to the data.
 OptionTexts selecting(Mode mode) {
   OptionTexts texts;
   if (kTrainingModes.contains(mode)) texts["data"] = "d";
@@ -52,7 +52,7 @@ OptionTexts selecting(Mode mode) {
   return texts;
 }
 
-/// What an option needs beside its mode; without it, the option is refused with these words.
+/// What an option needs in addition to its mode; without it, the option is refused with this text.
 struct Enabled {
   const char* option;
   OptionTexts with;
@@ -105,7 +105,7 @@ OptionTexts with_needs(OptionTexts texts, const std::string& option, Mode mode) 
   return texts;
 }
 
-/// What the user reads who gives these; empty: they are taken.
+/// The error message for these options; empty: they are accepted.
 std::string refusal(Mode mode, const OptionTexts& texts) {
   const Command command = command_of(mode);
   return error_of([&] {
@@ -116,7 +116,7 @@ std::string refusal(Mode mode, const OptionTexts& texts) {
   });
 }
 
-// One column a mode, in the order of the enumeration: x is taken, . is refused.
+// One column per mode, in the order of the enumeration: x is accepted, . is refused.
 //  train: devices, --nodes, --peers, MPI with gossip, MPI with servers | simulate | compare:
 //  devices,
 //  --virtual, --nodes | profile | coordinator | worker: of a coordinator, --peers | server | status
@@ -169,7 +169,7 @@ const std::map<std::string, std::string>& expected() {
   return by_name;
 }
 
-/// Options of strategies have an effect wherever strategies train.
+/// Options of strategies have an effect in every mode that trains by a strategy.
 constexpr const char* kOfStrategies = "xxxxx x xxx . x .. . .";
 
 bool takes(const std::string& marks, Mode mode) {
@@ -201,16 +201,16 @@ TEST(Applicable, EveryOptionInEveryMode) {
     for (const Mode mode : all_modes()) {
       SCOPED_TRACE("--" + info.name + " in " + mode_name(mode));
       OptionTexts texts = with_needs(selecting(mode), info.name, mode);
-      // What selects the mode, or must not be empty, stays as it is.
+      // Options that select the mode, or must not be empty, are not changed.
       texts.emplace(info.name, info.get(defaults));
-      const std::string said = refusal(mode, texts);
-      // This mode names a strategy, which has only its own options.
+      const std::string message = refusal(mode, texts);
+      // This mode names a strategy, so only that strategy's options apply.
       const bool other =
           of_strategy && mode == Mode::train_mpi_server && of_bsp.count(info.name) == 0;
       if (takes(marks, mode) && !other) {
-        EXPECT_EQ(said, "");
+        EXPECT_EQ(message, "");
       } else {
-        EXPECT_THAT(said, testing::StartsWith("--" + info.name));
+        EXPECT_THAT(message, testing::StartsWith("--" + info.name));
       }
     }
   }
@@ -242,27 +242,27 @@ TEST(Applicable, OptionsOfStrategiesNeedAStrategyThatHasThem) {
 }
 
 TEST(Applicable, TheReasonFitsTheMode) {
-  const auto said = [](Mode mode, const std::string& option, const std::string& text) {
+  const auto message = [](Mode mode, const std::string& option, const std::string& text) {
     OptionTexts texts = selecting(mode);
     texts[option] = text;
     return refusal(mode, texts);
   };
-  EXPECT_EQ(said(Mode::train, "insecure", "true"), "--insecure needs --peers");
-  EXPECT_EQ(said(Mode::train_nodes, "insecure", "true"), "--insecure needs --peers");
-  EXPECT_EQ(said(Mode::worker, "listen", "a:1"), "--listen needs --peers");
-  EXPECT_EQ(said(Mode::train, "servers", "2"), "--servers needs --nodes");
-  EXPECT_EQ(said(Mode::train, "device-strategy", "sync"),
+  EXPECT_EQ(message(Mode::train, "insecure", "true"), "--insecure needs --peers");
+  EXPECT_EQ(message(Mode::train_nodes, "insecure", "true"), "--insecure needs --peers");
+  EXPECT_EQ(message(Mode::worker, "listen", "a:1"), "--listen needs --peers");
+  EXPECT_EQ(message(Mode::train, "servers", "2"), "--servers needs --nodes");
+  EXPECT_EQ(message(Mode::train, "device-strategy", "sync"),
             "--device-strategy needs --peers or --transport mpi");
-  EXPECT_EQ(said(Mode::train_mpi_gossip, "wait-seconds", "5"),
+  EXPECT_EQ(message(Mode::train_mpi_gossip, "wait-seconds", "5"),
             "--wait-seconds has no effect under --transport mpi: MPI starts all ranks together");
-  EXPECT_THAT(said(Mode::train_mpi_server, "nodes", "2"),
+  EXPECT_THAT(message(Mode::train_mpi_server, "nodes", "2"),
               HasSubstr("--nodes: not with --transport mpi"));
-  EXPECT_EQ(said(Mode::train, "heartbeat", "1"),
+  EXPECT_EQ(message(Mode::train, "heartbeat", "1"),
             "--heartbeat is not an option of evener train, but of evener coordinator");
-  EXPECT_EQ(said(Mode::compare, "keep", "3"), "--keep: a comparison writes no checkpoints");
-  EXPECT_EQ(said(Mode::train_nodes, "peers", "a:1,b:1"), "--peers and --nodes: choose one");
-  EXPECT_EQ(said(Mode::compare_nodes, "virtual", "f"), "--virtual and --nodes: choose one");
-  EXPECT_EQ(said(Mode::worker_peers, "coordinator", "a:1"),
+  EXPECT_EQ(message(Mode::compare, "keep", "3"), "--keep: a comparison writes no checkpoints");
+  EXPECT_EQ(message(Mode::train_nodes, "peers", "a:1,b:1"), "--peers and --nodes: choose one");
+  EXPECT_EQ(message(Mode::compare_nodes, "virtual", "f"), "--virtual and --nodes: choose one");
+  EXPECT_EQ(message(Mode::worker_peers, "coordinator", "a:1"),
             "--coordinator and --peers: choose one");
 }
 
@@ -323,7 +323,7 @@ TEST_F(GivenByConfig, LinesThatRepeatADefaultChangeNothing) {
     SCOPED_TRACE(mode_name(mode));
     EXPECT_EQ(refusal_of(all, selecting(mode), command_of(mode)), "");
   }
-  // They still override what a resumed run had.
+  // They still override the options of a resumed run.
   std::ofstream(folder_ / "config.toml") << "data = \"d\"\nseed = 9\n";
   const TrainOptions options = resolve_options(
       GivenOptions{{{"resume", folder_.path()}}, write("seed = 1\n")}, Command::train);
@@ -354,7 +354,7 @@ TEST_F(GivenByConfig, ARunsConfigMakesTheSameRunAgainInEveryMode) {
     for (const auto& run : runs) {
       OptionTexts texts = selecting(mode);
       for (const auto& [name, text] : run) texts.emplace(name, text);
-      if (!refusal(mode, texts).empty()) continue;  // not a run of this mode
+      if (!refusal(mode, texts).empty()) continue;  // not valid in this mode
       SCOPED_TRACE(mode_name(mode) + (run.empty() ? "" : " with --" + run.begin()->first));
       texts["token"] = "secret";
       if (!find_train_option("token").modes.contains(mode)) texts.erase("token");
@@ -363,7 +363,7 @@ TEST_F(GivenByConfig, ARunsConfigMakesTheSameRunAgainInEveryMode) {
       const std::string config = config_text(first);
       EXPECT_EQ(config.find("secret"), std::string::npos);
       for (const auto& [name, text] : option_texts(first)) EXPECT_NE(text, "secret") << name;
-      OptionTexts again;  // the mode alone is not in the file
+      OptionTexts again;  // the file does not hold the mode
       for (const auto& [name, text] : selecting(mode)) {
         if (!find_train_option(name).of_run) again[name] = text;
       }

@@ -191,7 +191,7 @@ TEST(StrategyOptions, SayWhatEachStrategyMakesOfThem) {
   EXPECT_EQ(scaling.range,
             "off, sqrt, linear (hogbatch, adaptive-hogbatch); on, off (adaptive-sgd)");
   EXPECT_EQ(find_train_option("cpu-batch").default_text, "1");
-  // What was not given stays the strategy's own.
+  // Options that are not given keep the strategy's default.
   EXPECT_EQ(pull.get(TrainOptions{}), "");
 }
 

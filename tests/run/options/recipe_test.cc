@@ -5,7 +5,7 @@
 namespace evener {
 namespace {
 
-/// `rows` rows with `each` labels out of `labels`, dealt in turn.
+/// `rows` rows with `each` labels out of `labels`, assigned in turn.
 TrainingData data_of(std::size_t rows, std::uint32_t labels, std::uint32_t each) {
   CsrArrays x, y;
   for (std::size_t r = 0; r < rows; ++r) {
@@ -23,8 +23,8 @@ TrainingData data_of(std::size_t rows, std::uint32_t labels, std::uint32_t each)
 TEST(Recipe, LossFollowsTheLabels) {
   const TrainOptions open;
   EXPECT_EQ(with_recipe(open, data_of(100, 10, 1)).loss, "softmax");  // classes
-  EXPECT_EQ(with_recipe(open, data_of(100, 10, 2)).loss, "sigmoid");  // 20 rows a label
-  EXPECT_EQ(with_recipe(open, data_of(100, 50, 2)).loss, "softmax");  // 4 rows a label
+  EXPECT_EQ(with_recipe(open, data_of(100, 10, 2)).loss, "sigmoid");  // 20 rows per label
+  EXPECT_EQ(with_recipe(open, data_of(100, 50, 2)).loss, "softmax");  // 4 rows per label
 }
 
 TEST(Recipe, GivenOptionsStay) {

@@ -105,8 +105,8 @@ TEST(Sinks, TakeBackWhatDidNotFitAndGoOnWhenThereIsRoom) {
   EXPECT_EQ(sink->take_warning(), "");
 }
 
-/// The payloads of an event file; lengths only, the checksums are TensorBoard's own to check
-/// (read_events.py).
+/// The payloads of an event file. Reads only the lengths; read_events.py checks the checksums with
+/// TensorBoard.
 std::vector<std::string> payloads(const std::string& data) {
   std::vector<std::string> found;
   for (std::size_t at = 0; at < data.size();) {

@@ -14,7 +14,7 @@
 
 namespace evener {
 
-/// A terminal of our own, to see what a user's would receive.
+/// A pseudo-terminal that records the output a user's terminal would receive.
 class Terminal {
  public:
   Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {

@@ -21,7 +21,7 @@ CsrArrays copy_of(const CsrView& rows) {
   return arrays;
 }
 
-/// A file's rows as arrays that no file knows of.
+/// The rows of a file as arrays in memory.
 Dataset in_memory(const std::string& path) {
   const Dataset read = read_dataset(path, {});
   return make_dataset(copy_of(read.features), read.feature_count, copy_of(read.labels),

@@ -1,5 +1,4 @@
-// A gossiping peer that goes on from its checkpoint. Alone, so that what it does is the same every
-// time.
+// A gossiping peer resumes from its checkpoint. It runs alone, so that it is deterministic.
 #include "tests/run/session/train_fixture.h"
 #include <gtest/gtest.h>
 
@@ -21,7 +20,7 @@ class PeerResume : public TrainFixture {
     };
   }
   std::string checkpoints(const std::string& run) const { return folder_ / (run + "/checkpoints"); }
-  /// After so many steps.
+  /// Interrupts after this many steps.
   void interrupt(const std::string& name, long steps) {
     long done = 0;
     hooks_.after_step = [&](std::span<const float>) {
@@ -41,7 +40,7 @@ TEST_F(PeerResume, GoesOnToTheSameBits) {
       options_.strategy = strategy;
       const std::string name = std::string(optimizer) + strategy;
       run(name);
-      for (const long steps : {3, 7, 12}) {  // the second: an epoch of its rows
+      for (const long steps : {3, 7, 12}) {  // 7: one epoch of its rows
         const std::string cut = name + std::to_string(steps);
         interrupt(cut, steps);
         const TrainResult result = resume(cut);
@@ -69,7 +68,7 @@ TEST_F(PeerResume, WithoutTheOptimizersStateItWouldBeAnotherModel) {
   }
 }
 
-// Its push-sum weight, what it owes the others, and the model as they know it.
+// Its push-sum weight, the changes not yet sent, and the model as last sent.
 TEST_F(PeerResume, RemembersWhatItHadExchanged) {
   options_.strategy = "adaptive-gossip:compress=top-k";
   interrupt("cut", 10);
@@ -106,7 +105,7 @@ TEST_F(PeerResume, TheBestModelSoFarIsKeptAndSoIsATrace) {
   ASSERT_EQ(whole.workers.size(), 1U);
   EXPECT_FALSE(whole.workers[0].lost);
   EXPECT_EQ(whole.workers[0].updates, whole.progress.step);
-  // What was best before is not forgotten when the run goes on.
+  // The resumed run keeps the best model so far.
   interrupt("cut", 30);
   const TrainResult result = resume("cut");
   EXPECT_EQ(result.progress.best_metric, whole.progress.best_metric);

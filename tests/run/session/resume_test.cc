@@ -1,4 +1,4 @@
-// A run that is interrupted and resumed is, bit for bit, the run that was not.
+// An interrupted and resumed run is bitwise identical to an uninterrupted one.
 #include "tests/run/session/train_fixture.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 class Resume : public TrainFixture {
  protected:
-  /// Interrupts at every place where a signal is looked at, resumes, and compares the models.
+  /// Interrupts at every point that checks for a signal, resumes, and compares the models.
   void expect_same_wherever_interrupted() {
     options_.global_batch_size = 24;
     run("whole");
@@ -69,7 +69,7 @@ TEST_F(Resume, AfterEachStepAgainAndAgain) {
   TrainResult result = run("often", 0);
   int sessions = 1;
   while (result.signal != 0) {
-    result = resume("often", 2);  // an evaluation and a step at least
+    result = resume("often", 2);  // at least one evaluation and one step
     ASSERT_LT(++sessions, 100);
   }
   EXPECT_GT(sessions, 5);
@@ -130,7 +130,7 @@ TEST_F(Resume, AFinishedRunStaysAsItIs) {
 TEST_F(Resume, ARunCutOffAfterItsLastEpochIsBroughtToItsEnd) {
   const TrainResult first = run("run");
   const std::string last = model("run", "last");
-  std::filesystem::remove(folder_ / "run/metrics.jsonl");  // where it says that it has ended
+  std::filesystem::remove(folder_ / "run/metrics.jsonl");  // holds the "end" record
   std::filesystem::remove(folder_ / "run/last.safetensors");
   const TrainResult again = resume("run");
   EXPECT_FALSE(again.was_complete);
@@ -166,17 +166,17 @@ TEST_F(Resume, TheWindowOfTheAverageCannotMoveOnceItHasBegun) {
 TEST_F(Resume, GoesOnWithTheDevicesThatAutoFound) {
   context_.devices.automatic = [] { return FoundDevices{"cpu:1,cpu:1", {}}; };
   options_.epochs = 2;
-  options_.global_batch_size = 4;  // so that there are enough of them to decide
+  options_.global_batch_size = 4;  // enough batches to complete the trials
   run("run");
   const std::string path = folder_ / "run";
   TrainOptions resumed = resolve_options({{"resume", path}, {"epochs", "3"}}, "");
-  // Which of them is measured anew in every run; what was found is kept.
+  // Every new run measures again; a resumed run keeps the devices.
   const bool both = resumed.devices == "cpu:1,cpu:1";
   EXPECT_THAT(resumed.devices, testing::AnyOf("cpu:1", "cpu:1,cpu:1"));
   EXPECT_EQ(resumed.strategy, both ? "sync:split=speed" : "sequential");
   context_.devices.automatic = [] { return FoundDevices{"cpu:2", {}}; };
   EXPECT_EQ(train(resumed, *make_local_backend(), context_).workers.size(), both ? 2U : 1U);
-  // On a machine without them.
+  // On a machine without these devices.
   resumed = resolve_options({{"resume", path}, {"epochs", "4"}}, "");
   resumed.devices = "cpu:1,opencl:99.0";
   EXPECT_THAT(error_of([&] { train(resumed, *make_local_backend(), context_); }),

@@ -1,4 +1,4 @@
-// A run is resumed only by its own kind of backend: over all pairs of kinds.
+// A run is resumed only by the same kind of backend: all pairs of kinds.
 #include "tests/run/session/train_fixture.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -40,7 +40,7 @@ class TrainFixture : public testing::Test {
     };
   }
 
-  /// As Ctrl-C would, from inside a run.
+  /// Interrupts the run from inside, as Ctrl-C does.
   void send_signal() { signal_ = SIGINT; }
   TrainResult run(const std::string& name, long interrupt_at = -1) {
     options_.output = folder_ / name;
@@ -61,7 +61,7 @@ class TrainFixture : public testing::Test {
   RunContext context_;
   std::function<std::unique_ptr<Backend>()> make_backend_ = make_local_backend;
   DeviceHooks hooks_;
-  long asked_ = 0;  // how often the loop has asked for a signal
+  long asked_ = 0;  // number of checks for a signal
 
  private:
   TrainResult start(long interrupt_at) {

@@ -70,7 +70,7 @@ TEST_F(Train, HeldOutRowsAreNeverTrainedOn) {
   EXPECT_EQ(data.rows.size(), 80U);
   ASSERT_TRUE(data.evaluation);
   ASSERT_EQ(data.evaluation->rows(), 20U);
-  // The two parts are a partition of the file: as many rows of each kind as before.
+  // The two parts are a partition of the file: each kind of row occurs as often as before.
   const auto row_text = [](const Dataset& set, std::size_t row) {
     std::string text;
     for (const auto i : set.labels.row(row).indices) text += std::to_string(i) + ",";
@@ -90,7 +90,7 @@ TEST_F(Train, BestIsTheBestAndLastIsTheLast) {
   hooks_.after_step = [&](std::span<const float> p) { latest.assign(p.begin(), p.end()); };
   hooks_.before_predict = [&](const Batch&) { after_epoch.push_back(latest); };
   options_.epochs = 12;
-  options_.learning_rate = 0.2;  // jumps about, so that the best is not the last
+  options_.learning_rate = 0.2;  // oscillates, so that the best is not the last
   options_.optimizer = "sgd";
   const TrainResult result = run("run");
   const auto best = result.progress.best_epoch;
@@ -105,12 +105,12 @@ TEST_F(Train, StopsEarlyWhenTheMetricStaysAway) {
   options_.epochs = 50;
   options_.early_stop = "p@1";
   options_.patience = 3;
-  options_.learning_rate = 1e-9;  // nothing ever changes, so the first epoch stays the best
+  options_.learning_rate = 1e-9;  // no progress, so the first epoch stays the best
   const TrainResult result = run("run");
   EXPECT_EQ(result.ended, "early stop");
   EXPECT_EQ(result.progress.best_epoch, 1U);
   EXPECT_EQ(result.progress.epoch, 4U);
-  // Resumed it is still over.
+  // Resuming does not train further.
   EXPECT_EQ(resume("run").progress.epoch, 4U);
 }
 
@@ -163,7 +163,7 @@ TEST_F(Train, AnInfiniteWeightIsNeverSaved) {
   options_.optimizer = "sgd";
   options_.test.clear();
   options_.epochs = 1;
-  options_.global_batch_size = 100;  // one step, whose loss is still fine
+  options_.global_batch_size = 100;  // one step, with a finite loss
   options_.l2 = 1e30;
   EXPECT_THROW(run("run"), DivergedError);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run/last.safetensors"));
@@ -219,7 +219,7 @@ TEST_F(Train, MetricsOfAnInterruptedRunAreThoseOfItsLastEvaluation) {
   EXPECT_TRUE(whole.metrics_are_final);
   EXPECT_EQ(whole.metrics_epoch, 3U);
   const std::uint64_t steps = whole.progress.step / 3;
-  long at = 0;  // asked after each step and at some other places: find one inside an epoch
+  long at = 0;  // counts the checks for a signal, to find one inside an epoch
   TrainResult cut;
   do {
     std::filesystem::remove_all(folder_ / "cut");

@@ -16,7 +16,7 @@ namespace {
 
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // or the next launch would report this error as its own
+  cudaGetLastError();  // clears the error, else the next launch would report it
   if (status == cudaErrorMemoryAllocation) fail(call, "no device memory", status);
   fail(call, cudaGetErrorString(status), status);
 }

@@ -7,7 +7,7 @@
 
 namespace evener::cuda {
 
-// DeviceError, with the call and the reason in words, where a call failed.
+// Throw DeviceError, with the call and the reason, if a call failed.
 void check(cudaError_t status, const char* call);
 void check(cublasStatus_t status, const char* call);
 void check(cusparseStatus_t status, const char* call);

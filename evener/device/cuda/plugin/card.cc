@@ -9,7 +9,7 @@ namespace evener::cuda {
 namespace {
 
 constexpr int kOldest = 8;  // compute capability's major number; CMakeLists.txt has the list
-// What cuBLAS, cuSPARSE and the driver take for themselves once they work.
+// Memory that cuBLAS, cuSPARSE and the driver allocate.
 constexpr std::size_t kLibraries = std::size_t{192} << 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One card, opened, and what a replica holds of it: streams, events and the libraries' handles.
+// An open card, and a replica's resources on it: streams, events and library handles.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,11 @@ struct OpenCard {
   std::size_t memory = 0;  // bytes that may be used
 };
 
-/// UsageError where the card is too old for these kernels.
+/// UsageError if the card is too old for these kernels.
 std::shared_ptr<OpenCard> open_card(int number, const DeviceOptions& options);
 
-/// CUDA's calls go to the card that the calling thread has chosen; replicas move between threads.
+/// Selects the card for the calling thread. Needed for each call, since replicas move between
+/// threads.
 void use(const OpenCard& card);
 
 class Stream {
@@ -45,9 +46,9 @@ class Event {
   ~Event() { cudaEventDestroy(event_); }
 
   void record(const Stream& stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
-  /// An event that was never recorded has happened.
+  /// An event that was never recorded counts as completed.
   void wait() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
-  /// What is put on the stream from here on starts after it.
+  /// Later work on the stream waits for it.
   void hold(const Stream& stream) const {
     check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
   }

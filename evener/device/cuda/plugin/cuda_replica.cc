@@ -20,12 +20,12 @@ class CudaReplica final : public accelerator::ReplicaOn<Layers> {
   bool adopt_blocks(const Blocks& blocks, Replica& owner) override;
 
  private:
-  /// Makes `merges_` one between these replicas; false where there is none.
+  /// Sets `merges_` for these replicas; false if they cannot merge.
   bool connect(std::span<CudaReplica* const> replicas);
 
   CardArray<float> merged_;         // blocks, packed
-  std::unique_ptr<Merges> merges_;  // of the replica that was asked to sum
-  std::vector<int> merging_;        // the cards it is between
+  std::unique_ptr<Merges> merges_;  // on the replica that sums
+  std::vector<int> merging_;        // the cards of merges_
 };
 
 bool CudaReplica::connect(std::span<CudaReplica* const> replicas) {
@@ -40,7 +40,7 @@ bool CudaReplica::connect(std::span<CudaReplica* const> replicas) {
   return merges_ != nullptr;
 }
 
-// Each card packs its blocks; NCCL leaves their weighted sum on all of them.
+// Each card packs its blocks; NCCL writes their weighted sum to all of them.
 bool CudaReplica::sum_blocks(const Blocks& blocks, std::span<Replica* const> replicas,
                              std::span<const float> weights, std::span<float> values) {
   const std::size_t size = copies_.rows().packed_size(blocks);
@@ -78,7 +78,7 @@ bool CudaReplica::sum_blocks(const Blocks& blocks, std::span<Replica* const> rep
 }
 
 bool CudaReplica::adopt_blocks(const Blocks& blocks, Replica& owner) {
-  if (&owner == this) return true;  // has it already
+  if (&owner == this) return true;  // already has it
   if (dynamic_cast<CudaReplica*>(&owner) == nullptr) return false;
   guarded("merging replicas",
           [&] { copies_.rows().unpack_blocks(vector_at(0), blocks, merged_.data()); });

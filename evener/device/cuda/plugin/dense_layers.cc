@@ -22,7 +22,7 @@ void DenseLayers::reserve(std::size_t units) {
 
 Matrix DenseLayers::weight(const LayerSegments& layer, std::size_t first, std::size_t units) const {
   const Segment& segment = layer.weight;
-  // With its padding, which is zero as that of the inputs is.
+  // Including the padding, which is zero in weights and inputs.
   return {session_.parameters() + segment.offset + first * segment.stride, units, segment.stride,
           segment.stride};
 }
@@ -47,9 +47,9 @@ void DenseLayers::forward(const LayerSegments& layer, std::size_t first, std::si
 
 void DenseLayers::backward(const LayerSegments& layer, std::size_t first, std::size_t units,
                            const float* gradient, std::size_t stride, const Activity& in,
-                           bool anew) {
+                           bool overwrite) {
   multiply(error_product(batch(gradient, units, stride), weight(layer, first, units),
-                         in.error.data(), in.width, anew));
+                         in.error.data(), in.width, overwrite));
 }
 
 void DenseLayers::update(const LayerSegments& layer, std::size_t first, std::size_t units,

@@ -13,15 +13,15 @@ class DenseLayers {
   /// For layers of up to `units` units at a time.
   void reserve(std::size_t units);
 
-  // Units [first, first + units) of a layer; `sums` and `gradient` have rows of `stride` floats, of
-  // which the first is that of unit `first`.
+  // Units [first, first + units) of a layer; `sums` and `gradient` have rows of `stride` floats,
+  // which begin with unit `first`.
 
   /// Without biases.
   void forward(const LayerSegments& layer, std::size_t first, std::size_t units, const Activity& in,
                float* sums, std::size_t stride);
-  /// The error of `in`: anew, or added to what is there.
+  /// Computes the error of `in`: replaces it if `overwrite`, else adds to it.
   void backward(const LayerSegments& layer, std::size_t first, std::size_t units,
-                const float* gradient, std::size_t stride, const Activity& in, bool anew);
+                const float* gradient, std::size_t stride, const Activity& in, bool overwrite);
   void update(const LayerSegments& layer, std::size_t first, std::size_t units,
               const float* gradient, std::size_t stride, const Activity& in,
               const UpdateRule& rule);
@@ -33,7 +33,7 @@ class DenseLayers {
 
   Session& session_;
   CardArray<float> gradient_;  // of some units' weights
-  CardArray<float> bias_;      // of all units at hand
+  CardArray<float> bias_;      // of all current units
 };
 
 }  // namespace evener::cuda

@@ -4,7 +4,7 @@ namespace evener::cuda {
 
 namespace {
 
-// The one whose sums come out the same at every run.
+// The algorithm with deterministic sums.
 constexpr cusparseSpMMAlg_t kAlgorithm = CUSPARSE_SPMM_CSR_ALG3;
 
 class SparseDescription {

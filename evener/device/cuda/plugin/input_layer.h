@@ -1,5 +1,5 @@
-// The first layer: sparse rows by the rows of weights that their features name (cuSPARSE), or the
-// batch as a dense matrix.
+// The first layer: sparse rows times the weights of their features (cuSPARSE), or the batch as a
+// dense matrix.
 #pragma once
 
 #include "evener/device/cuda/plugin/session.h"
@@ -19,7 +19,7 @@ class InputLayer {
 
  private:
   Session& session_;
-  CardArray<std::byte> workspace_;  // cuSPARSE's
+  CardArray<std::byte> workspace_;  // for cuSPARSE
 };
 
 }  // namespace evener::cuda

@@ -1,6 +1,6 @@
-// The card's own kernels, as functions that put them on a stream. Matrices are row-major: a row a
-// sample, `stride` floats apart; padding beyond a row's last unit is zero and stays zero. A failed
-// launch is a DeviceError.
+// Our CUDA kernels, as functions that launch them on a stream. Matrices are row-major: one row per
+// sample, `stride` floats apart; the padding after a row's last unit is zero and stays zero. A
+// failed launch throws DeviceError.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct SparseRows {
 void scatter(cudaStream_t stream, const SparseRows& rows, std::size_t count, float* dense,
              std::size_t stride);
 
-// Rows of a vector side by side, for one copy to or from the host: packed[i] = vector[rows[i]].
+// Packed rows of a vector, for one copy to or from the host: packed[i] = vector[rows[i]].
 void pack_rows(cudaStream_t stream, const float* vector, const std::uint32_t* rows,
                std::size_t count, std::size_t width, float* packed);
 void unpack_rows(cudaStream_t stream, float* vector, const std::uint32_t* rows, std::size_t count,
@@ -44,9 +44,9 @@ void scale(cudaStream_t stream, float* vector, std::size_t size, float factor);
 
 // losses.cu: over a chunk of labels
 
-/// Logits of labels [first, first + labels), less their biases: the first kernel that reads
-/// them adds these. Each row is dealt to `slices` blocks of threads; slice i leaves its statistics
-/// of sample s at [(before + i) * samples + s].
+/// Logits of labels [first, first + labels), without biases: the first kernel that reads the logits
+/// adds them. Each row is divided among `slices` blocks of threads; slice i writes its statistics
+/// of sample s to [(before + i) * samples + s].
 struct Chunk {
   float* logits;
   std::size_t stride;
@@ -55,7 +55,7 @@ struct Chunk {
   std::size_t count;  // samples of the batch
   unsigned slices;
   std::size_t before;   // slices of earlier chunks
-  std::size_t samples;  // that there is room for
+  std::size_t samples;  // capacity
 };
 
 /// Targets [begin, end) of the image, those of the chunk.
@@ -68,11 +68,11 @@ struct Targets {
 void target_logits(cudaStream_t stream, const Chunk& chunk, const Targets& targets, float* out);
 void subtract_targets(cudaStream_t stream, const Chunk& chunk, const Targets& targets);
 
-/// Softmax, first sight: leaves exp(logit - largest of the slice), the largest and the sum.
+/// Softmax, first pass: writes exp(logit - largest of the slice), the largest and the sum.
 void exponentiate(cudaStream_t stream, const Chunk& chunk, float* tops, float* sums);
 
 /// Per sample, over all `slices` slices of all chunks: largest logit, sum, share / sum; and in
-/// `slice_tops` what the exponentials of each slice must be multiplied by.
+/// `slice_tops` the factor for the exponentials of each slice.
 struct Normaliser {
   float* slice_tops;
   const float* slice_sums;
@@ -84,7 +84,7 @@ struct Normaliser {
 };
 void normalise(cudaStream_t stream, const Normaliser& normaliser, std::size_t count);
 
-/// Kept exponentials become the gradient (but for the targets).
+/// Converts kept exponentials to the gradient (without the targets).
 void rescale(cudaStream_t stream, const Chunk& chunk, const float* scales);
 /// The same for logits that were computed again.
 void softmax_again(cudaStream_t stream, const Chunk& chunk, const float* tops,

@@ -1,6 +1,6 @@
-// What the kernels share: how they are launched, how work is dealt to threads, and sums over a
-// block of them. Launches are calls, not <<<...>>>, so that any compiler reads these files: the
-// tests run them on the host (tests/device/cuda_host).
+// Shared by the kernels: launches, the division of work among threads, and sums over a block.
+// Launches are function calls, not <<<...>>>, so that any compiler accepts these files: the tests
+// run them on the host (tests/device/cuda_host).
 #pragma once
 
 #include <algorithm>
@@ -14,22 +14,22 @@
 namespace evener::cuda {
 
 constexpr unsigned kThreads = 256;            // of a block; a power of two, as reduce() wants
-constexpr std::size_t kMostBlocks = 1 << 16;  // of kernels whose threads walk on by the grid's size
+constexpr std::size_t kMostBlocks = 1 << 16;  // for kernels with grid-stride loops
 
 /// Blocks for `items` items of one thread each.
 inline std::size_t blocks_for(std::size_t items) {
   return std::min((items + kThreads - 1) / kThreads, kMostBlocks);
 }
 
-/// Threads of a block that works on a row: no more than the row has use for.
+/// Threads per block for a row: no more than the row needs.
 inline unsigned threads_for(std::size_t width) {
   unsigned threads = 32;
   while (threads < kThreads && threads < width) threads *= 2;
   return threads;
 }
 
-/// Puts a kernel on the stream, unless there is nothing to do, for which CUDA has no grid; `name`
-/// is for the error.
+/// Launches a kernel on the stream. Does nothing for an empty grid, which CUDA does not allow.
+/// `name` is for errors.
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), std::size_t blocks, unsigned threads,
             cudaStream_t stream, Arguments&&... arguments) {
@@ -55,12 +55,12 @@ struct Larger {
   __device__ float operator()(float a, float b) const { return a > b ? a : b; }
 };
 
-/// Joins the values of all threads of a block, always in the same order; every thread gets the
-/// result. All of them must call it.
+/// Reduces the values of all threads of a block, always in the same order; every thread gets the
+/// result. All threads must call it.
 template <class T, class Join>
 __device__ T reduce(T value, Join join) {
   __shared__ T parts[kThreads];
-  __syncthreads();  // what an earlier call left has been read
+  __syncthreads();  // the result of an earlier call has been read
   parts[threadIdx.x] = value;
   __syncthreads();
   for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {

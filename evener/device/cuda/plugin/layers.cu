@@ -1,4 +1,4 @@
-// Hidden layers, the dense form of a batch, and rows on their way between host and card.
+// Hidden layers, the dense form of a batch, and packed rows for copies between host and card.
 #include "evener/device/cuda/plugin/launch.h"
 
 namespace evener::cuda {
@@ -27,7 +27,7 @@ __global__ void derive_kernel(const float* outputs, float* error, std::size_t st
   }
 }
 
-// A block a sample.
+// One block per sample.
 __global__ void scatter_kernel(SparseRows rows, float* dense, std::size_t stride) {
   const std::size_t sample = blockIdx.x;
   const std::uint32_t end = rows.offsets[sample + 1];
@@ -36,7 +36,7 @@ __global__ void scatter_kernel(SparseRows rows, float* dense, std::size_t stride
   }
 }
 
-// A block a row.
+// One block per row.
 __global__ void pack_kernel(const float* vector, const std::uint32_t* rows, std::size_t width,
                             float* packed) {
   const float* from = vector + rows[blockIdx.x] * width;

@@ -1,4 +1,4 @@
-// What a step does on a card, layer by layer; accelerator/replica_on.h has the order.
+// The operations of a step on a card, layer by layer; accelerator/replica_on.h has their order.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace evener::cuda {
 
-/// work() with this card chosen; an error says what failed on which card.
+/// Calls work() with this card selected; an error names `what` and the card.
 template <class F>
 std::invoke_result_t<F> named_on(const OpenCard& card, const char* what, F work) {
   try {

@@ -12,7 +12,7 @@ struct Part {
   unsigned slice;
   float* logits;  // of the sample
   std::uint32_t begin, end;
-  std::size_t statistics;  // where its own go
+  std::size_t statistics;  // where its statistics go
 };
 
 __device__ Part own_part(const Chunk& chunk) {
@@ -38,7 +38,7 @@ __global__ void target_logits_kernel(Chunk chunk, Targets targets, float* out) {
   }
 }
 
-// Rows have each label once, so no two threads meet.
+// A row has each label once, so threads do not conflict.
 __global__ void subtract_targets_kernel(Chunk chunk, Targets targets) {
   for (std::size_t i = targets.begin + own_item(); i < targets.end; i += items_apart()) {
     const std::uint32_t label = targets.labels[i] - chunk.first;
@@ -66,7 +66,7 @@ __global__ void exponentiate_kernel(Chunk chunk, float* tops, float* sums) {
   }
 }
 
-// A block a sample; each thread has some slices of its own.
+// One block per sample; each thread has its own slices.
 __global__ void normalise_kernel(Normaliser n) {
   const std::size_t sample = blockIdx.x;
   float top = kLowest;
@@ -121,7 +121,7 @@ __global__ void pointwise_kernel(Chunk chunk, Loss loss, const float* shares, fl
   if (threadIdx.x == 0) sums[part.statistics] = sum;
 }
 
-// A block a sample.
+// One block per sample.
 __global__ void sum_slices_kernel(const float* sums, std::size_t slices, std::size_t samples,
                                   float* totals) {
   const std::size_t sample = blockIdx.x;

@@ -1,4 +1,4 @@
-// Memory of a card, memory of the host that a card can copy by itself, and copies between the two.
+// Memory of a card, pinned memory of the host, and copies between the two.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace evener::cuda {
 
-/// Where memory comes from and goes back to.
+/// Allocators.
 struct OnCard {
   static void* get(std::size_t bytes) {
     void* memory = nullptr;
@@ -22,7 +22,7 @@ struct OnCard {
   static void put(void* memory) { cudaFree(memory); }
 };
 
-/// Pinned: only from and to such memory do copies run beside the host and the kernels.
+/// Pinned memory: only copies from and to such memory are asynchronous.
 struct OnHost {
   static void* get(std::size_t bytes) {
     void* memory = nullptr;
@@ -52,13 +52,13 @@ class Array {
     data_ = nullptr;
     size_ = 0;
   }
-  /// Resizes and keeps nothing. The old memory is freed first, so that both need not fit.
+  /// Resizes without keeping the contents. Frees the old memory first, so that both need not fit.
   void renew(std::size_t size) {
     clear();
     data_ = static_cast<T*>(Where::get(std::max<std::size_t>(size, 1) * sizeof(T)));
     size_ = size;
   }
-  /// Room for `size`, and some more so that this does not happen at every other batch.
+  /// Reserves memory for `size`, and some more, so that it is rarely reallocated.
   void grow(std::size_t size) {
     if (data_ == nullptr || size > size_) renew(size * 5 / 4);
   }
@@ -81,7 +81,7 @@ void fill_zero(cudaStream_t stream, const CardArray<T>& array) {
   check(cudaMemsetAsync(array.data(), 0, array.size() * sizeof(T), stream), "cudaMemsetAsync");
 }
 
-/// Put on the stream; the host's memory must stay until it is done.
+/// Asynchronous on the stream; the host memory must stay valid until it has ended.
 template <class T>
 void copy_to_card(cudaStream_t stream, T* to, std::span<const T> from) {
   if (from.empty()) return;

@@ -1,4 +1,4 @@
-// Sums over replicas on several cards, card to card instead of through the host's memory.
+// Sums over replicas on several cards, from card to card instead of through host memory.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ class Merges {
   struct Member {
     float* vector;        // on the card
     float weight;         // the weights of a plain average add up to 1
-    cudaStream_t stream;  // of the card; the merge takes its turn there
+    cudaStream_t stream;  // of the card; the merge runs on it
   };
   /// Every vector becomes the sum of weight * vector over all members, one for each card and in the
-  /// cards' order. Puts that on the streams and returns; DeviceError where a card refuses.
+  /// cards' order. Asynchronous on the streams; DeviceError if a card fails.
   virtual void merge(std::span<const Member> members, std::size_t size) = 0;
 };
 
-/// Between these cards, each named once; DeviceError where they cannot be connected. Null where the
+/// Between these cards, each named once; DeviceError if they cannot be connected. Null if the
 /// plug-in was built without NCCL.
 std::unique_ptr<Merges> make_merges(std::span<const int> cards);
 

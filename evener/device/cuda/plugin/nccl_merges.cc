@@ -39,7 +39,7 @@ class NcclMerges final : public Merges {
       check(cudaSetDevice(cards_[i]), "cudaSetDevice");
       scale(members[i].stream, members[i].vector, size, members[i].weight);
     }
-    // One thread speaks for all cards, so their calls must be one group.
+    // One thread makes the calls for all cards, so they must form a group.
     check_nccl(ncclGroupStart(), "ncclGroupStart");
     ncclResult_t worst = ncclSuccess;
     for (std::size_t i = 0; i < members.size() && worst == ncclSuccess; ++i) {

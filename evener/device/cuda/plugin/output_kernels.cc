@@ -7,8 +7,8 @@ namespace evener::cuda {
 
 namespace {
 
-// Labels of a slice: a few for each thread of a block. Many slices matter where a batch has few
-// samples; the host looks at each slice's best labels.
+// Labels per slice: a few for each thread of a block. Many slices help batches with few samples;
+// the host merges each slice's best labels.
 constexpr std::size_t kSliceLabels = 2048;
 constexpr std::size_t kMostSlices = 64;
 
@@ -111,9 +111,9 @@ void OutputKernels::subtract_targets(const LabelChunk& labels) {
   cuda::subtract_targets(session_.stream, chunk(labels), targets(labels));
 }
 
-void OutputKernels::backward(const LabelChunk& labels, const Activity& input, bool anew) {
+void OutputKernels::backward(const LabelChunk& labels, const Activity& input, bool overwrite) {
   dense_.backward(layer(), labels.first, labels.labels, chunk(labels).logits, plan_.labels, input,
-                  anew);
+                  overwrite);
 }
 
 void OutputKernels::update(const LabelChunk& labels, const Activity& input,
@@ -130,7 +130,7 @@ void OutputKernels::clear_best(std::uint32_t top) {
   }
   host_best_.grow(places_);
   host_best_labels_.grow(places_);
-  // Places of samples that this batch does not have are never written, but read back.
+  // Entries after the last sample of this batch are never written, but copied back.
   cuda::clear_best(session_.stream, best_.view(), places_);
   cuda::clear_best(session_.stream, next_best_.view(), places_);
 }

@@ -1,5 +1,4 @@
-// The kernels of the output layer, and the memory that they work in; accelerator/output_layer.h has
-// their order.
+// The kernels of the output layer, and their memory; accelerator/output_layer.h has their order.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ class OutputKernels {
   void pointwise(const LabelChunk& labels);
   void sum_losses();
   void subtract_targets(const LabelChunk& labels);
-  void backward(const LabelChunk& labels, const Activity& input, bool anew);
+  void backward(const LabelChunk& labels, const Activity& input, bool overwrite);
   void update(const LabelChunk& labels, const Activity& input, const UpdateRule& rule);
 
   void clear_best(std::uint32_t top);
@@ -39,7 +38,7 @@ class OutputKernels {
   LabelResults results() const;
 
  private:
-  /// As the kernels take it.
+  /// The chunk as the kernels' argument.
   Chunk chunk(const LabelChunk& labels) const;
   Targets targets(const LabelChunk& labels) const;
   std::size_t all_slices() const { return plan_.count * slices_; }
@@ -54,7 +53,7 @@ class OutputKernels {
   CardArray<float> slice_tops_, slice_sums_;  // per slice and sample
   CardArray<float> tops_, totals_, factors_;  // per sample
   CardArray<float> target_logits_;
-  // Per slice and sample, the best labels so far; the other ones are being made from them.
+  // Per slice and sample, the best labels so far; double-buffered.
   struct Lists {
     CardArray<float> logits;
     CardArray<std::uint32_t> labels;
@@ -62,7 +61,7 @@ class OutputKernels {
   } best_, next_best_;
   std::size_t places_ = 0;  // of the last search
 
-  // What came back.
+  // Results on the host.
   HostArray<float> host_tops_, host_totals_, host_target_logits_, host_best_;
   HostArray<std::uint32_t> host_best_labels_;
 };

@@ -1,4 +1,4 @@
-// Rows of a vector side by side on the card, and copies of them; accelerator/row_copies.h has their
+// Packed rows of a vector on the card, and copies of them; accelerator/row_copies.h has their
 // order.
 #pragma once
 
@@ -52,8 +52,8 @@ class PackedRows {
   }
   void wait() const { session_.wait(); }
 
-  // All blocks side by side on the card, the dense layers first: what cards merge. These have ended
-  // when they return.
+  // All blocks packed on the card, the dense layers first, for merges between cards. These
+  // functions are synchronous.
   std::size_t packed_size(const Blocks& blocks) const {
     return session_.layout.size - blocks.dense + blocks.rows.size() * blocks.width;
   }

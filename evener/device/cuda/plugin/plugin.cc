@@ -1,4 +1,4 @@
-// What the shared object gives to evener/device/cuda/cuda_kind.cc.
+// The interface of the shared object, used by evener/device/cuda/cuda_kind.cc.
 #include "evener/device/cuda/plugin.h"
 
 #include <cstring>

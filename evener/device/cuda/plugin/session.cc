@@ -8,10 +8,10 @@ namespace evener::cuda {
 
 namespace {
 
-// The gradient of a dense layer is worked out for so many of its units that it takes this much, or
-// for one at a time: enough to occupy a card, and no L x H matrix.
+// The gradient of a dense layer is computed in pieces of about this size, but at least one unit:
+// enough to occupy a card, without an L x H matrix.
 constexpr std::size_t kGradientBytes = std::size_t{64} << 20;
-// Logits of a chunk of labels: enough to occupy a card, and still in its cache.
+// Size of a chunk of logits: enough to occupy a card, and small enough for its cache.
 constexpr std::size_t kChunkBytes = std::size_t{16} << 20;
 
 std::shared_ptr<OpenCard> chosen(std::shared_ptr<OpenCard> card) {
@@ -55,7 +55,7 @@ Session::~Session() {
 }
 
 void Session::drain() {
-  // On a lost card these fail, and then nothing is under way.
+  // On a lost card these calls fail, and then nothing is in progress.
   cudaSetDevice(card->number);
   cudaStreamSynchronize(stream);
   cudaStreamSynchronize(copies_);

@@ -1,5 +1,4 @@
-// What the parts of a replica share: the card, the model's vectors, the batch at hand and where
-// things lie in it.
+// The shared state of a replica's parts: the card, the model's vectors, and the current batch.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +13,20 @@
 
 namespace evener::cuda {
 
-/// A layer's outputs for the batch, and the loss's gradient at them: a row a sample.
+/// A layer's outputs for the batch, and the loss's gradient at them: one row per sample.
 struct Activity {
   std::size_t units = 0, width = 0;
   CardArray<float> values, error;
 };
 
-/// A batch on the card, or on its way there.
+/// A batch on the card, or being copied to it.
 struct CardBatch {
   HostArray<std::uint32_t> staged;
   CardArray<std::uint32_t> words;
   Event arrived;
 };
 
-/// What a replica may use of the card; the scratch is the one for pieces of dense gradients.
+/// The card's limits for a replica; the scratch memory is for pieces of dense gradients.
 MemoryLimits limits_of(const OpenCard& card, const Network& network);
 
 class Session {
@@ -35,25 +34,26 @@ class Session {
   Session(std::shared_ptr<OpenCard> card, const Network& network, const Training& training);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  /// Copies that use our memory end before it does.
+  /// Waits for copies that use this object's memory.
   ~Session();
-  /// Waits for all that is under way, whatever became of it: it uses memory of ours and of callers.
+  /// Waits for all work in progress and ignores its errors: it uses memory of this object and of
+  /// callers.
   void drain();
 
-  // As accelerator::BatchSlots.
+  // As in accelerator::BatchSlots.
   void begin(const Batch& batch, const Step& step, bool grouped) {
     slots_.begin(*this, batch, step, grouped);
   }
   void prepare(const Batch& batch, const Step& step) { slots_.prepare(*this, batch, step); }
   const BatchImage& image() const { return slots_.image(); }
-  // What they copy with.
+  // The Link of BatchSlots.
   static void await_copy(const CardBatch& batch) { batch.arrived.wait(); }
   void start_copy(CardBatch& batch, const std::vector<std::uint32_t>& words);
   void hold_for(const CardBatch& batch) const { batch.arrived.hold(stream); }
 
-  /// Nothing to do: what is on a stream starts by itself.
+  /// Does nothing: work on a stream starts by itself.
   static void flush() {}
-  /// Until all that is on the stream has ended.
+  /// Waits until all work on the stream has ended.
   void wait() const { stream.wait(); }
 
   /// A section of the image on the card.
@@ -68,22 +68,22 @@ class Session {
   }
 
   float* parameters() const { return vectors.front().data(); }
-  /// State that the optimizer does not keep is given as memory that is not touched.
+  /// For state that the optimizer does not keep, passes memory that is not accessed.
   Vectors all_vectors() const;
 
   Dropout dropout(std::size_t layer, const Step& step) const {
     return dropout_for(accelerator::dropout_mask(training, layer, step));
   }
 
-  std::shared_ptr<OpenCard> card;  // chosen before anything below is made
+  std::shared_ptr<OpenCard> card;  // selected before the members below are constructed
   Network network;
   Training training;
   Layout layout;
   MemoryLimits limits;
   Footprint footprint;
-  Stream stream;  // the kernels'
+  Stream stream;  // for kernels
   Libraries libraries;
-  std::size_t capacity = 0;  // samples that there is room for
+  std::size_t capacity = 0;  // samples that fit into memory
   std::vector<CardArray<float>> vectors;
 
  private:

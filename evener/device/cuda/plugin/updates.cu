@@ -1,5 +1,5 @@
-// What changes parameters. The gradient of a dense layer comes from cuBLAS, a piece of the layer at
-// a time; that of a sparse input row is summed up here.
+// Updates of parameters. cuBLAS computes the gradient of a dense layer, a piece at a time; the
+// gradient of a sparse input row is summed here.
 #include <type_traits>
 
 #include "evener/device/cuda/plugin/launch.h"
@@ -23,7 +23,7 @@ __device__ void update_at(const UpdateRule& rule, const Vectors& vectors, std::s
   update<kOptimizer>(rule, l2, g, vectors.weight + at, vectors.first + at, vectors.second + at);
 }
 
-// A block a unit: its row is clipped together with its bias.
+// One block per unit: its row is clipped together with its bias.
 template <Optimizer kOptimizer>
 __global__ void update_rows_kernel(UpdateRule rule, Vectors vectors, std::size_t weights,
                                    std::size_t biases, std::size_t width, const float* gradient,
@@ -55,13 +55,13 @@ __device__ float slot_gradient(const Slots& slots, std::uint32_t begin, std::uin
   return sum;
 }
 
-// A block a slot. Clipping works the gradient out twice.
+// One block per slot. Clipping computes the gradient twice.
 template <Optimizer kOptimizer>
 __global__ void update_slots_kernel(UpdateRule rule, Vectors vectors, std::size_t weights,
                                     std::size_t bias, std::size_t width, Slots slots,
                                     const float* error) {
   const std::size_t slot = blockIdx.x;
-  const bool is_bias = slot + 1 == slots.count;  // its place in `features` is another section's
+  const bool is_bias = slot + 1 == slots.count;  // it has no entry in `features`
   const std::size_t row = is_bias ? bias : weights + slots.features[slot] * width;
   const std::uint32_t begin = slots.begins[slot], end = slots.begins[slot + 1];
   const float l2 = is_bias ? 0.0F : rule.l2;

@@ -1,5 +1,5 @@
 // The training step on an OpenCL device. The host (opencl_replica.cc) decides the order; these files
-// are the arithmetic, the same as in cpu/kernels.h. Here is what they all use.
+// are the arithmetic, the same as in cpu/kernels.h. This file has the shared parts.
 //
 // Fixed when the program is built, by kind of device:
 //   VEC      floats in a vector          NV      vectors that an item works on side by side
@@ -80,7 +80,7 @@ vec sigmoid(vec z, vec e) {
   return z < (vec)(0.0f) ? 1.0f - large : large;
 }
 
-// As nn/network.h numbers them.
+// Numbered as in nn/network.h.
 enum Activation { relu, logistic, hyperbolic };
 enum Loss { softmax, binary, squared };
 

@@ -1,7 +1,7 @@
 // The first layer. `batch` is the image that device/batch_image.h describes: 32-bit words, sections
 // by offset.
 
-// rows[s] = bias + sum_i value_i * weight[feature_i], `width` floats a sample; samples beyond
+// rows[s] = bias + sum_i value_i * weight[feature_i], `width` floats per sample; samples beyond
 // `count` are zero.
 KERNEL void gather(global const float* weight, ulong weights, ulong bias, uint width,
                    global const uint* batch, uint offsets, uint features, uint values, uint count,
@@ -53,7 +53,7 @@ KERNEL void scatter(global const uint* batch, uint offsets, uint features, uint 
   }
 }
 
-// Rows of a vector side by side, for one copy to or from the host: packed[i] = vector[rows[i]].
+// Packed rows of a vector, for one copy to or from the host: packed[i] = vector[rows[i]].
 KERNEL void pack_rows(global const float* vector, global const uint* rows, uint count, uint width,
                       global float* packed) {
   for EACH (i, 1, count) {
@@ -78,7 +78,7 @@ KERNEL void clear_rows(global float* vector, global const uint* rows, uint count
   }
 }
 
-// Merges of replicas: into = keep * into + add * from, over rows and over what follows them.
+// Merges of replicas: into = keep * into + add * from, over rows and over the dense rest.
 KERNEL void merge_rows(global float* into, global const float* from, global const uint* rows,
                        uint count, uint width, float keep, float add) {
   for EACH (i, 1, count) {

@@ -1,5 +1,5 @@
 // Between and within dense layers: two of the three products (the third is in updates.cl),
-// activations, and the way from one layout to the other.
+// activations, and the conversion between the layouts.
 
 // out(unit, s) = bias[unit] + sum_k weight[unit][k] * in(k, s), for `units` rows of weights.
 KERNEL void forward(global const float* weight, ulong weights, ulong biases, uint width, uint inputs,
@@ -44,7 +44,7 @@ KERNEL void forward(global const float* weight, ulong weights, ulong biases, uin
   }
 }
 
-// out(unit, s) = bias[unit]: what a product from a library is added to.
+// out(unit, s) = bias[unit]; a library then adds the product.
 KERNEL void fill_biases(global const float* weight, ulong biases, uint units, uint groups,
                         global float* out, uint2 to) {
   for EACH (unit, 1, units) {
@@ -56,11 +56,11 @@ KERNEL void fill_biases(global const float* weight, ulong biases, uint units, ui
   }
 }
 
-// error(k, s) += sum_unit weight[unit][k] * gradient(unit, s), or = where `anew`. Units are taken
+// error(k, s) += sum_unit weight[unit][k] * gradient(unit, s), or = if `overwrite`. Units are taken
 // in blocks so that a block of weights and of gradients stays in a processor's cache.
 KERNEL void backward(global const float* weight, ulong weights, uint width, uint units,
                      global const float* gradient, uint2 from, uint groups, global float* error,
-                     uint2 to, uint anew) {
+                     uint2 to, uint overwrite) {
   for EACH (group, 0, groups) {
     global const float* g = gradient + group * from.x;
     global float* e = error + group * to.x;
@@ -73,7 +73,7 @@ KERNEL void backward(global const float* weight, ulong weights, uint width, uint
         for (uint i = 0; i < TILE; ++i) {
 #pragma unroll
           for (uint v = 0; v < NV; ++v) {
-            sum[i][v] = anew && begin == 0 ? (vec)(0.0f) : AT(e + (k + i) * to.y + v * VEC);
+            sum[i][v] = overwrite && begin == 0 ? (vec)(0.0f) : AT(e + (k + i) * to.y + v * VEC);
           }
         }
         for (uint unit = begin; unit < end; ++unit) {

@@ -1,6 +1,6 @@
 // The losses, over a chunk of labels.
 //
-// `z` is the chunk's logits as columns. Units are dealt to slices, each with its own statistics per
+// `z` is the chunk's logits as columns. Units are divided into slices, each with its own statistics per
 // sample at [slice * samples + sample]; `before` is the number of slices of earlier chunks.
 
 // The logits of targets [0, count): label and sample from the image.
@@ -25,7 +25,7 @@ KERNEL void subtract_targets(global float* z, uint2 at, uint first_label, global
   }
 }
 
-// Softmax, first sight: leaves exp(logit - maximum of the slice), the maximum and the sum.
+// Softmax, first pass: writes exp(logit - maximum of the slice), the maximum and the sum.
 KERNEL void exponentiate(global float* z, uint2 at, uint units, uint slices, uint before,
                          uint groups, uint samples, global float* maxima, global float* sums) {
   for EACH (group, 0, groups) {
@@ -74,7 +74,7 @@ KERNEL void normalise(global float* maxima, global const float* sums, uint slice
   }
 }
 
-// Kept exponentials become the gradient (but for the targets).
+// Converts kept exponentials to the gradient (without the targets).
 KERNEL void rescale(global float* z, uint2 at, uint units, uint slices, uint before, uint groups,
                     uint samples, global const float* scales) {
   for EACH (group, 0, groups) {

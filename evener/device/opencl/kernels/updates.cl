@@ -1,6 +1,6 @@
-// What changes parameters. OPTIMIZER is defined, as nn/training.h numbers them.
+// Updates of parameters. OPTIMIZER is defined by the build, numbered as in nn/training.h.
 
-// What one update needs beside the gradient: device/update_rule.h.
+// The constants of one update, see device/update_rule.h.
 struct Rule {
   float rate, momentum, beta2, root_scale, epsilon, l2, clip;
 };
@@ -121,7 +121,7 @@ vec row_gradient(global const uint* batch, uint samples, uint values, uint begin
 }
 
 // Updates the rows of `count` features (slots), whose occurrences are grouped. The last slot is the
-// bias, which occurs once in every sample. Clipping works the gradient out twice.
+// bias, which occurs once in every sample. Clipping computes the gradient twice.
 KERNEL void sparse_update(global float* weight, global float* first, global float* second,
                           ulong weights, ulong bias, uint width, global const uint* batch,
                           uint features, uint begins, uint samples, uint values, uint count,
