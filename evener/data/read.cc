@@ -55,7 +55,7 @@ std::string unpacked_head(std::span<const std::byte> bytes) {
 }
 
 Format format_of(std::span<const std::byte> bytes) {
-  if (compression_of(bytes) == Compression::none) {
+  if (compression_of(bytes) == FileCompression::none) {
     return detect_format(text_of(bytes).substr(0, kHead));
   }
   return detect_format(unpacked_head(bytes));
@@ -63,7 +63,7 @@ Format format_of(std::span<const std::byte> bytes) {
 
 std::unique_ptr<Windows> open_text(std::span<const std::byte> bytes, const std::string& path,
                                    int threads) {
-  if (compression_of(bytes) == Compression::none) {
+  if (compression_of(bytes) == FileCompression::none) {
     return windows_of(text_of(bytes), kWindow * static_cast<std::size_t>(std::max(threads, 1)));
   }
   return windows_of(open_stream(bytes), path, kWindow);
@@ -99,7 +99,7 @@ Dataset read_idx(std::span<const std::byte> bytes, const std::string& path,
 
 Dataset read_npz(std::span<const std::byte> bytes, const std::string& path,
                  const ReadOptions& options) {
-  if (compression_of(bytes) != Compression::none) {
+  if (compression_of(bytes) != FileCompression::none) {
     throw DataError(path, 0, "an .npz file must not be compressed again; unpack it first");
   }
   const std::string label_path = npz_label_file(path);

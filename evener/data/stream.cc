@@ -82,7 +82,7 @@ class GzipStream : public ByteStream {
     while (!left_.empty() && left_.front() == std::byte{0}) left_ = left_.subspan(1);
     if (left_.empty()) {
       ended_ = true;
-    } else if (inflateReset(&zlib_) != Z_OK || compression_of(left_) != Compression::gzip) {
+    } else if (inflateReset(&zlib_) != Z_OK || compression_of(left_) != FileCompression::gzip) {
       failure_ = "bytes that are not gzip data follow the gzip data";
     }
   }
@@ -139,21 +139,21 @@ bool starts_with(std::span<const std::byte> bytes, std::span<const unsigned char
 
 }  // namespace
 
-Compression compression_of(std::span<const std::byte> bytes) {
+FileCompression compression_of(std::span<const std::byte> bytes) {
   static constexpr unsigned char kGzip[] = {0x1F, 0x8B};
   static constexpr unsigned char kXz[] = {0xFD, '7', 'z', 'X', 'Z', 0};
-  if (starts_with(bytes, kGzip)) return Compression::gzip;
-  if (starts_with(bytes, kXz)) return Compression::xz;
-  return Compression::none;
+  if (starts_with(bytes, kGzip)) return FileCompression::gzip;
+  if (starts_with(bytes, kXz)) return FileCompression::xz;
+  return FileCompression::none;
 }
 
 std::unique_ptr<ByteStream> open_stream(std::span<const std::byte> bytes) {
   switch (compression_of(bytes)) {
-    case Compression::gzip:
+    case FileCompression::gzip:
       return std::make_unique<GzipStream>(bytes);
-    case Compression::xz:
+    case FileCompression::xz:
       return std::make_unique<XzStream>(bytes);
-    case Compression::none:
+    case FileCompression::none:
       break;
   }
   return std::make_unique<PlainStream>(bytes);

@@ -31,10 +31,10 @@ class ByteStream {
   }
 };
 
-enum class Compression { none, gzip, xz };
+enum class FileCompression { none, gzip, xz };
 
 /// The compression of a file, detected by its first bytes.
-Compression compression_of(std::span<const std::byte> bytes);
+FileCompression compression_of(std::span<const std::byte> bytes);
 
 /// The unpacked content of `bytes`, which must outlive the stream. Concatenated compressed files
 /// (`cat a.gz b.gz`) give the concatenated contents.

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   } catch (const Error& error) {
     errors[1] = error.what();
   }
-  if (compression_of(bytes_of(text)) != Compression::none) return 0;
+  if (compression_of(bytes_of(text)) != FileCompression::none) return 0;
   require(errors[0] == errors[1]);
   require(whole.rows() == pieces.rows() && whole.features.nonzeros() == pieces.features.nonzeros());
   require(whole.feature_count == pieces.feature_count && whole.label_names == pieces.label_names);

@@ -242,7 +242,7 @@ class Comparer {
     SessionOptions session;
     session.driver.evaluations_per_epoch = options_.evaluations_per_epoch;
     session.driver.evaluated = [&](const EvaluationPoint& point) { add_point(run, point); };
-    session.driver.ended = [&](const SessionEnd& end) {
+    session.driver.ended = [&](const FinishedSession& end) {
       run.seconds = end.seconds;
       const double rows = static_cast<double>(data_.row_count()) * static_cast<double>(end.epochs);
       run.samples_per_second = rows / std::max(end.seconds, 1e-9);

@@ -46,7 +46,7 @@ struct ComparedRun {
 };
 
 /// Median and extremes over runs; runs that never reach the target have infinite time.
-struct Spread {
+struct MedianRange {
   double median = 0, low = 0, high = 0;
 };
 
@@ -58,14 +58,14 @@ struct ComparedStrategy {
   std::vector<ComparedRun> runs;    // one per seed
 
   std::size_t reached() const;
-  Spread time_to_target() const;  // infinite if fewer than half of the runs reach it
-  Spread best_quality() const;
-  Spread final_quality() const;
-  Spread samples_per_second() const;
+  MedianRange time_to_target() const;  // infinite if fewer than half of the runs reach it
+  MedianRange best_quality() const;
+  MedianRange final_quality() const;
+  MedianRange samples_per_second() const;
   // At the last evaluation of each run.
-  Spread bytes() const;
-  Spread exchanges() const;
-  std::optional<Spread> distance() const;  // nullopt: it has no replicas
+  MedianRange bytes() const;
+  MedianRange exchanges() const;
+  std::optional<MedianRange> distance() const;  // nullopt: it has no replicas
 };
 
 /// The recommended strategy: the one with the shortest median time to the target. If no strategy

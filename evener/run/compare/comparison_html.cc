@@ -161,8 +161,8 @@ std::string advice(const Comparison& comparison) {
            paragraph("None can be recommended: no strategy has a result.") + "</div>\n";
   }
   const ComparedStrategy& best = *verdict.best;
-  const Spread time = best.time_to_target();
-  const Spread quality = best.final_quality();
+  const MedianRange time = best.time_to_target();
+  const MedianRange quality = best.final_quality();
   std::string out = close_note(verdict);
   const std::string use =
       (verdict.too_close ? "<p>The better median is that of " : "<p>Use ") + strong(best.strategy);

@@ -98,15 +98,15 @@ std::string strategy_row(const Comparison& comparison, std::size_t i) {
   out += strategy_head(strategy, i, badge);
   if (strategy.runs.empty()) return out + "<td colspan=\"6\">no runs</td></tr>\n";
 
-  const Spread time = strategy.time_to_target();
+  const MedianRange time = strategy.time_to_target();
   out +=
       cell(seconds_text(time.median), range_text(seconds_text(time.low), seconds_text(time.high)));
   out += cell(fmt::format("{} of {}", strategy.reached(), counted(strategy.runs.size(), "run")));
-  const Spread quality = strategy.final_quality();
+  const MedianRange quality = strategy.final_quality();
   out += cell(
       quality_text(comparison, quality.median),
       range_text(quality_text(comparison, quality.low), quality_text(comparison, quality.high)));
-  const Spread rate = strategy.samples_per_second();
+  const MedianRange rate = strategy.samples_per_second();
   out += cell(number_text(rate.median), range_text(number_text(rate.low), number_text(rate.high)));
   out += cell(rate_text(strategy.learning_rate));
   return out + cell(updates_ratio(strategy.runs.front())) + "</tr>\n";

@@ -31,7 +31,7 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-Json spread_json(const Spread& spread) {
+Json spread_json(const MedianRange& spread) {
   return {{"median", number(spread.median)},
           {"low", number(spread.low)},
           {"high", number(spread.high)}};
@@ -112,7 +112,7 @@ Table table_of(const Comparison& comparison) {
   Table table{{"strategy", "time to target", "reached", "final " + metric_title(comparison.metric),
                "rows/s", "lr"}};
   for (const auto& s : comparison.strategies) {
-    const Spread time = s.time_to_target(), final = s.final_quality();
+    const MedianRange time = s.time_to_target(), final = s.final_quality();
     table.push_back(
         {s.strategy,
          spread_text(seconds_text(time.median), seconds_text(time.low), seconds_text(time.high)),

@@ -27,11 +27,11 @@ Rank rank_of(const ComparedStrategy& strategy, bool larger_is_better) {
 }
 
 /// Ranges overlap only if both strategies have runs that reach the target.
-bool overlap(const Spread& a, const Spread& b) {
+bool overlap(const MedianRange& a, const MedianRange& b) {
   return std::max(a.low, b.low) < kInfinity && a.low <= b.high && b.low <= a.high;
 }
 
-Spread spread(std::vector<double> values) {
+MedianRange spread(std::vector<double> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
   const double upper = values[values.size() / 2], lower = values[(values.size() - 1) / 2];
@@ -40,7 +40,7 @@ Spread spread(std::vector<double> values) {
 
 /// The spread of value_of(run); runs without a value are left out.
 template <class F>
-Spread spread_over(const std::vector<ComparedRun>& runs, F value_of) {
+MedianRange spread_over(const std::vector<ComparedRun>& runs, F value_of) {
   std::vector<double> values;
   for (const auto& run : runs) {
     if (const std::optional<double> value = value_of(run)) values.push_back(*value);
@@ -59,36 +59,36 @@ std::size_t ComparedStrategy::reached() const {
       runs.begin(), runs.end(), [](const auto& run) { return run.seconds_to_target.has_value(); }));
 }
 
-Spread ComparedStrategy::time_to_target() const {
+MedianRange ComparedStrategy::time_to_target() const {
   return spread_over(runs,
                      [](const auto& run) { return run.seconds_to_target.value_or(kInfinity); });
 }
 
-Spread ComparedStrategy::best_quality() const {
+MedianRange ComparedStrategy::best_quality() const {
   return spread_over(runs, [](const auto& run) { return run.best_quality; });
 }
 
-Spread ComparedStrategy::final_quality() const {
+MedianRange ComparedStrategy::final_quality() const {
   return spread_over(runs, [](const auto& run) { return run.final_quality; });
 }
 
-Spread ComparedStrategy::samples_per_second() const {
+MedianRange ComparedStrategy::samples_per_second() const {
   return spread_over(runs, [](const auto& run) { return run.samples_per_second; });
 }
 
-Spread ComparedStrategy::bytes() const {
+MedianRange ComparedStrategy::bytes() const {
   return spread_over(runs, [](const auto& run) {
     return static_cast<double>(last_point(run).communication.bytes);
   });
 }
 
-Spread ComparedStrategy::exchanges() const {
+MedianRange ComparedStrategy::exchanges() const {
   return spread_over(runs, [](const auto& run) {
     return static_cast<double>(last_point(run).communication.exchanges);
   });
 }
 
-std::optional<Spread> ComparedStrategy::distance() const {
+std::optional<MedianRange> ComparedStrategy::distance() const {
   if (std::none_of(runs.begin(), runs.end(),
                    [](const auto& run) { return last_point(run).distance.has_value(); })) {
     return std::nullopt;

@@ -181,7 +181,7 @@ TrainResult Driver::leave(const std::string& ended, int signal) {
   return result;
 }
 
-SessionEnd Driver::session_end() const {
+FinishedSession Driver::session_end() const {
   return {backend_.report(report_.step_seconds()).timeline, train_seconds_, trial_seconds_,
           backend_.position().epoch};
 }

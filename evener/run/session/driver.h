@@ -26,7 +26,7 @@ struct EvaluationPoint {
 };
 
 /// The progress of a session, even if it failed.
-struct SessionEnd {
+struct FinishedSession {
   const Timeline* timeline = nullptr;
   double seconds = 0;        // as in EvaluationPoint
   double trial_seconds = 0;  // part of it in trials of devices
@@ -38,7 +38,7 @@ struct DriverOptions {
   /// Every evaluation merges replicas, so with more than one, merging strategies merge more often.
   std::uint32_t evaluations_per_epoch = 1;
   std::function<void(const EvaluationPoint&)> evaluated;  // may be empty
-  std::function<void(const SessionEnd&)> ended;           // may be empty
+  std::function<void(const FinishedSession&)> ended;      // may be empty
 };
 
 class Driver {
@@ -50,7 +50,7 @@ class Driver {
 
   /// The result lacks the directory and the fields that `report` adds.
   TrainResult run();
-  SessionEnd session_end() const;
+  FinishedSession session_end() const;
 
  private:
   /// Trains until the end of the epoch, an evaluation, a checkpoint or a signal.

@@ -103,7 +103,7 @@ TEST_F(InMemory, EveryEvaluationIsReported) {
     EXPECT_EQ(point.metrics->count("p@1"), 1U);
   };
   std::uint64_t ended = 0;
-  session.driver.ended = [&](const SessionEnd& end) { ended = end.epochs; };
+  session.driver.ended = [&](const FinishedSession& end) { ended = end.epochs; };
   const TrainingData data = arrays();
   run_session(in_memory_, &data, *make_local_backend(), without_directory_, session);
   ASSERT_EQ(epochs.size(), 6U);
