@@ -32,7 +32,7 @@ void time(benchmark::State& state, const Operation& operation, const Workload& w
     state.SkipWithError("the device leaves it to the host");
     return;
   }
-  once();  // makes room, and compiles what it needs
+  once();  // allocates memory and compiles kernels
   for (auto _ : state) once();
   const bool of_rows = operation.name.starts_with("step") || operation.name.starts_with("predict");
   if (!of_rows) return;

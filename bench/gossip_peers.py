@@ -29,7 +29,7 @@ def has_server(strategy):
 
 
 def commands(args, network, strategy, seed, rate, folder):
-    """host -> words; those that print a result first."""
+    """host -> arguments of its command; hosts that print a result come first."""
     peers = [f"p{i}" for i in range(PEERS)]
     training = ["--strategy", strategy, "--seed", seed, "--epochs", args.epochs, "--learning-rate", rate, "--json", *args.options]
     if has_server(strategy):

@@ -98,7 +98,7 @@ def compare(options, devices, strategy, rate, speed, seed, emulate, folder):
     if slow and emulate:
         command += ["--emulate", f"{len(devices.split(',')) - 1}=x{speed:g}"]
     quota = Quota(speed) if slow and not emulate else None
-    # Pinned only where that is how the thread is found: a pinned one shares its core with the host's side of the accelerator.
+    # Pinned only where the pinning identifies the thread: a pinned thread shares its core with the host part of the accelerator.
     env = {**os.environ, "POCL_AFFINITY": "1"} if quota else os.environ
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     if quota:

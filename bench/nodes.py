@@ -25,7 +25,7 @@ from pathlib import Path
 from hosts import Network, Quota, end_all, parse, sh
 
 WORKERS = 4
-SHARE = 0.4  # of a core, for a worker that is no straggler, and for the coordinator
+SHARE = 0.4  # of a core, for a worker that is not a straggler and for the coordinator
 PROFILES = {"equal": 1, "1/2": 0.5, "1/4": 0.25, "1/8": 0.125}
 
 

@@ -45,7 +45,7 @@ def measure(labels, rows, optimizer, folder):
 
 
 def svg(rows, path):
-    """Two panels against labels, all axes logarithmic: ms a batch and peak memory."""
+    """Two panels against labels, all axes logarithmic: ms per batch and peak memory."""
     panel, height, left, top, bottom = 340, 300, 30, 50, 60
     xs = [math.log10(row["labels"]) for row in rows]
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * panel} {height}" font-family="sans-serif" font-size="13">',

@@ -1,5 +1,5 @@
 // How fast are parameters transferred? Compares a pull and a push of a model (serialized, sent in
-// chunks, copied to their places) with a plain TCP copy of as many bytes in both directions, in
+// chunks, copied into the model) with a plain TCP copy of as many bytes in both directions, in
 // turns, on loopback, with both ends in this process.
 //   build/release/bench/transport
 #include <algorithm>

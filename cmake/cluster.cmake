@@ -1,5 +1,5 @@
-# The layer for several machines. Where gRPC, protobuf and OpenSSL are not there, or EVENER_CLUSTER is
-# off, the sources in evener/cluster/absent take its place: commands exist and say what is missing.
+# The layer for several machines. Where gRPC, protobuf or OpenSSL is missing, or EVENER_CLUSTER is off,
+# the sources in evener/cluster/absent replace it: commands exist and report what is missing.
 find_package(OpenSSL QUIET)
 find_package(Protobuf QUIET)
 pkg_check_modules(grpc QUIET IMPORTED_TARGET grpc++)
@@ -18,7 +18,7 @@ if(NOT EVENER_CLUSTER)
   evener_layer(cluster USES runtime ONLY "/cluster/absent/|/gossip_work\\.cc$")
   return()
 endif()
-if(EVENER_SANITIZE STREQUAL "thread")  # which cannot see into gRPC: tests use the local transport
+if(EVENER_SANITIZE STREQUAL "thread")  # gRPC is not instrumented: tests use the local transport
   evener_layer(cluster USES runtime EXCLUDE "/absent/cluster\\.cc$|/transport/grpc/"
                LIBRARIES protobuf::libprotobuf OpenSSL::Crypto ${CMAKE_DL_LIBS})
 else()

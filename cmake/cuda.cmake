@@ -1,5 +1,5 @@
 # libevener_cuda.so, the devices cuda:N: built where nvcc is, and loaded at run time by
-# evener/device/cuda/cuda_kind.cc. The command itself links nothing of CUDA's, so that it runs anywhere.
+# evener/device/cuda/cuda_kind.cc. The command itself does not link CUDA, so that it runs anywhere.
 include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
@@ -11,7 +11,7 @@ if(EVENER_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${EVENER_CCACHE})
 endif()
 enable_language(CUDA)
-if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know it of nvcc
+if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not have it for nvcc
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 endif()
 find_package(CUDAToolkit REQUIRED)
@@ -26,7 +26,7 @@ else()
   message(STATUS "No NCCL: the CUDA plug-in is built without merges between cards")
 endif()
 
-# nvcc knows other flags than the compiler of everything else.
+# nvcc has other flags than the C++ compiler.
 add_library(evener_cuda_kernels OBJECT ${kernels})
 target_include_directories(evener_cuda_kernels PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_options(evener_cuda_kernels PRIVATE -Xcompiler=-Wall,-Wextra)
@@ -41,8 +41,8 @@ if(EVENER_NCCL_INCLUDE AND EVENER_NCCL)
   target_include_directories(evener_cuda SYSTEM PRIVATE ${EVENER_NCCL_INCLUDE})
   target_link_libraries(evener_cuda PRIVATE ${EVENER_NCCL})
 endif()
-# Nothing undefined is left to chance, and nothing but the entry is to be seen: the command has its
-# own copy of what both need.
+# No undefined symbols, and only the entry point is exported: the command has its own copy of the code
+# that both need.
 target_link_options(evener_cuda PRIVATE -Wl,--no-undefined -Wl,--exclude-libs,ALL)
 set_target_properties(evener_cuda PROPERTIES
                       LINKER_LANGUAGE CXX CXX_VISIBILITY_PRESET hidden

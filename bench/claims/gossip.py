@@ -112,7 +112,7 @@ def median(entry, key):
 
 
 def time_text(runs, target):
-    """Time to the target: of the mean curve, of the first and the last seed that reach it, and how many do if not all."""
+    """Time to the target: mean curve, first and last seed that reach it, and how many seeds do if not all."""
     times = [time_to([run], target) for run in runs]
     reached = [time for time in times if time < NEVER]
     if not reached:

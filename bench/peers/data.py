@@ -21,7 +21,7 @@ ARRAYS = ("shape", "x_ptr", "x_idx", "x_val", "y_ptr", "y_idx")
 
 
 def _numbers(text, what, path):
-    """All numbers of a blank-separated text; numpy stops at the first it cannot read, which must not pass unnoticed."""
+    """All numbers of a blank-separated text; numpy stops at the first it cannot read, which must be an error."""
     values = np.fromstring(text, dtype=np.float64, sep=" ") if text.strip() else np.empty(0)
     if values.size != len(text.split()):
         raise SystemExit(f"{path}: a {what} is not a number")
@@ -85,7 +85,7 @@ def load(path):
 
 
 def normalised(x):
-    """Each row to Euclidean length 1, which is what `evener train` does unless told otherwise."""
+    """Each row to Euclidean length 1, which is the default of `evener train`."""
     length = np.sqrt(np.asarray(x.multiply(x).sum(axis=1), dtype=np.float64)).ravel()
     scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     out = x.copy()
@@ -179,7 +179,7 @@ def batches(rows, size, rng, limit):
 
 
 def batch_times(marks):
-    """Milliseconds a batch; the best one tells most when other programs disturb the machine."""
+    """Milliseconds per batch; the best one is the most reliable when other programs use the machine."""
     steps = 1000 * np.diff(marks)
     return dict(batch_ms=round(float(np.median(steps)), 2), batch_ms_best=round(float(steps.min()), 2))
 

@@ -1,4 +1,4 @@
-// How many cores there are to compute on.
+// The number of cores for computing.
 #pragma once
 
 namespace evener {

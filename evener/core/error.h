@@ -7,13 +7,13 @@
 
 namespace evener {
 
-/// Something went wrong that the message explains; the command exits with 1.
+/// A failure that the message explains; the command exits with 1.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The user asked for something that cannot be: the command exits with 2.
+/// The user's request is invalid; the command exits with 2.
 class UsageError : public Error {
  public:
   using Error::Error;

@@ -1,4 +1,4 @@
-// Files of the project: mapped for reading; after writing, complete or absent.
+// File input and output: files are mapped for reading and written atomically.
 #pragma once
 
 #include <cstddef>

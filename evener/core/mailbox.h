@@ -1,4 +1,4 @@
-// A queue between threads: writers do not wait.
+// A queue between threads. Writers do not wait.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ class Mailbox {
     filled_.wait(lock, [this] { return closed_ || !messages_.empty(); });
     return first();
   }
-  /// Nothing: closed, or no message has come within that time.
+  /// Nothing: closed, or no message has arrived within that time.
   std::optional<T> get_within(Seconds time) {
     std::unique_lock lock(mutex_);
     filled_.wait_for(lock, std::chrono::duration<Seconds>(time),

@@ -28,7 +28,7 @@ std::string nearest(std::string_view name, std::span<const std::string> candidat
   std::string best;
   std::size_t best_distance = std::max(name.size() / 3, std::size_t{1}) + 1;
   for (const auto& candidate : candidates) {
-    // "batch-size" is meant for "global-batch-size", however many letters apart they are.
+    // "batch-size" matches "global-batch-size", whatever their edit distance.
     const bool part = name.size() >= 3 && candidate.find(name) != std::string::npos;
     const std::size_t distance = part ? 1 : edit_distance(name, candidate);
     if (distance < best_distance) {

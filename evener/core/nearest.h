@@ -11,7 +11,7 @@ namespace evener {
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The nearest candidate, or empty if none is near enough to be a misspelling (more than about a
-/// third of the letters differ). A candidate that contains the name whole is near.
+/// third of the letters differ). A candidate that contains the whole name is near.
 std::string nearest(std::string_view name, std::span<const std::string> candidates);
 
 /// " (did you mean 'X'?)", or empty.

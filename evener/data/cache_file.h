@@ -38,7 +38,7 @@ static_assert(sizeof(CacheHeader) == 96);
 bool begins_as_cache(std::span<const std::byte> bytes);
 
 /// The header, if it is of this version and every bound in it lies within the file.
-/// `wrong_version` tells a file of another version from a damaged one. Throws DataError.
+/// `wrong_version` distinguishes a file of another version from a damaged one. Throws DataError.
 CacheHeader checked_cache_header(std::span<const std::byte> bytes, const std::string& name,
                                  bool* wrong_version = nullptr);
 

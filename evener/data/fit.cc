@@ -58,7 +58,7 @@ Dataset renumbered(const Dataset& data, const std::string& name,
       }
       labels.push_back(found->second);
     }
-    // Two labels of one name become one.
+    // Two labels with the same name become one.
     std::sort(labels.begin() + begin, labels.end());
     labels.erase(std::unique(labels.begin() + begin, labels.end()), labels.end());
     owner->labels.offsets.push_back(labels.size());

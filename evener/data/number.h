@@ -33,8 +33,8 @@ inline constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,
 /// character that is not part of the number must follow, as in parse_unsigned.
 ///
 /// Digits w and 10^k are exact doubles, so w / 10^k is the double nearest to the number. Rounding
-/// it once more, to float, is right unless that double lies exactly half-way between two floats
-/// (the 29 bits that go are 100...0): only then could the number itself lie on either side.
+/// it again, to float, is right unless that double is exactly half-way between two floats (the 29
+/// dropped bits are 100...0): only then could the number itself be on either side.
 inline const char* parse_short_float(const char* p, float& value) {
   const bool negative = *p == '-';
   p += negative;

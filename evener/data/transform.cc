@@ -13,7 +13,7 @@ namespace evener {
 
 namespace {
 
-/// A feature's place after hashing and the sign its values take: with signs, collisions cancel on
+/// A feature's index after hashing and the sign of its values: with signs, collisions cancel on
 /// average instead of adding up (Weinberger et al., ICML 2009).
 struct Hashed {
   std::uint32_t index;

@@ -42,7 +42,7 @@ constexpr std::uint32_t kZip64EndOfDirectory = 0x06064B50;
 constexpr std::uint32_t kZip64Locator = 0x07064B50;
 constexpr std::uint32_t kIn64Bits = 0xFFFFFFFF;
 
-// The record stands at the very end, before a comment of at most 64 KiB.
+// The record is at the very end, before a comment of at most 64 KiB.
 std::uint64_t find_end_of_directory(Bytes archive) {
   constexpr std::uint64_t kSize = 22;
   constexpr std::uint64_t kLongestComment = 0xFFFF;
@@ -76,7 +76,7 @@ Directory find_directory(Bytes archive) {
   return directory;
 }
 
-// Sizes beyond 32 bits stand in an extra field, in this order, each only if it is needed.
+// Sizes beyond 32 bits are in an extra field, in this order, each only if it is needed.
 void read_zip64_sizes(Bytes extra, ZipMember& member) {
   constexpr std::uint16_t kZip64 = 0x0001;
   while (extra.size() >= 4) {

@@ -1,4 +1,4 @@
-// The part that asp, ssp and dssp share: each push is applied as it comes, as a part of a step.
+// The part that asp, ssp and dssp share: each push is applied as it arrives, as a part of a step.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// A batch cut into small equal pieces; the next piece goes to the worker that is free. So devices
-// of unknown speed share a batch, and none waits long for the slowest.
+// A batch cut into small equal pieces. The next piece goes to the worker that is free, so that
+// devices of unknown speed share a batch, and none waits long for the slowest.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ struct BatchPieces {
   std::size_t rows = 0;  // of a piece
 };
 
-/// About twenty pieces, and at least one for each worker. Where the rows cannot be divided so, as
-/// few as possible are left for the next batch.
+/// About twenty pieces, and at least one per worker. If the rows cannot be divided evenly, as few
+/// as possible are left for the next batch.
 inline BatchPieces split_into_pieces(std::size_t batch, std::size_t workers) {
   constexpr std::size_t kFewest = 16, kMost = 24;
   BatchPieces best;

@@ -1,4 +1,4 @@
-// The SCALE half of Adaptive SGD [A]: each device's batch size and learning rate, and the updates
+// The SCALE step of Adaptive SGD [A]: each device's batch size and learning rate, and the updates
 // it did in the current mega-batch.
 #pragma once
 
@@ -28,7 +28,7 @@ class BatchScaler {
   void begin_mega_batch();
   void took(int worker, std::size_t rows) { at(worker).rows += rows; }
   void finished(const Finished& event);
-  /// Moves the batch sizes of these workers by what the mega-batch showed.
+  /// Adapts the batch sizes of these workers to the updates of the mega-batch.
   void scale(const std::vector<int>& workers);
 
   std::size_t mega_batch() const { return mega_batch_; }  // samples

@@ -55,7 +55,7 @@ void add_row(std::list<Strategy>& rows, Strategy row) {
   rows.insert(after, std::move(row));
 }
 
-/// A list: rows stay where they are while others are added, for StrategyChoice points to them.
+/// A list, so that rows do not move when others are added: StrategyChoice points to them.
 std::list<Strategy>& catalogue() {
   static std::list<Strategy> rows = [] {
     std::list<Strategy> all;

@@ -1,4 +1,4 @@
-// All strategies, and how a user names one.
+// The catalogue of all strategies, and the parser of --strategy.
 #pragma once
 
 #include <list>
@@ -9,18 +9,17 @@
 
 namespace evener {
 
-/// In the order in which users see them. Those of policy/strategies/ are there from the start.
+/// In the order of lists for users. Those of policy/strategies/ are always in it.
 const std::list<Strategy>& strategies();
 
-/// Adds a strategy of the program that uses this library. To be called before anything else of the
-/// library looks at the catalogue, from one thread. Error where the row is not complete or its
-/// name is taken.
+/// Adds a strategy of the program that uses this library. Call it from one thread, before the
+/// library uses the catalogue. Error if the row is incomplete or its name is taken.
 void register_strategy(Strategy strategy);
 
-/// UsageError names the nearest.
+/// UsageError with the nearest name if there is none.
 const Strategy& find_strategy(const std::string& name);
 
-/// A strategy as it was asked for: "NAME" or "NAME:option=value:option=value".
+/// A strategy as the user wrote it: "NAME" or "NAME:option=value:option=value".
 struct StrategyChoice {
   const Strategy* strategy;
   StrategyValues values;
@@ -28,7 +27,7 @@ struct StrategyChoice {
   /// NAME and the options that differ from their defaults.
   std::string text() const;
 
-  // What the row says for these values (strategy.h).
+  // The functions of the row with these values (strategy.h).
   std::string hint(const HintSetup& setup) const;
   bool overwrites() const;
   Compression compression() const;
@@ -36,7 +35,7 @@ struct StrategyChoice {
 };
 StrategyChoice parse_strategy(const std::string& text);
 
-/// What `--strategy auto` stands for, with its options, as parse_strategy() takes it.
+/// The choice of `--strategy auto`, with its options, as text for parse_strategy().
 std::string automatic_strategy(AutoFor what);
 
 /// With `preset`, where the strategy has several.
@@ -45,17 +44,17 @@ std::vector<StrategyOption> options_of(const Strategy& strategy);
 /// Throws UsageError where the strategy cannot run on these workers.
 void check_workers(const Strategy& strategy, const std::vector<WorkerTraits>& workers);
 
-/// Whether its workers are nodes, each of which may be a machine of its own. Those of the others
+/// Whether its workers are nodes, which may be different machines. The workers of other strategies
 /// are the devices of one machine.
 bool is_for_nodes(const Strategy& strategy);
 std::vector<std::string> names_of(bool for_nodes);
 std::vector<std::string> names_of(Sharing sharing);
 /// Whether nodes that train by `between` may each have devices that train by `inside`.
 bool composes(const Strategy& inside, const Strategy& between);
-/// UsageError where it is not a strategy of the devices inside a node.
+/// UsageError if it is not a strategy for the devices inside a node.
 void check_inside_node(const Strategy& strategy);
 
-/// Tables for people: one line a strategy, or one strategy with its options; Markdown for docs.
+/// Tables for users: one line per strategy, or one strategy with its options; Markdown for docs.
 std::string strategies_text();
 std::string strategy_text(const Strategy& strategy);
 std::string strategies_markdown();

@@ -1,4 +1,4 @@
-// The catalogue for people.
+// The catalogue as text for users.
 #include <fmt/format.h>
 
 #include "evener/policy/catalogue.h"
@@ -22,13 +22,13 @@ std::string lines_of(bool for_nodes) {
   return text;
 }
 
-/// In the table of pairs.
+/// For the table of pairs.
 std::string pair_text(const Strategy& inside, const Strategy& between) {
   if (!composes(inside, between)) return "-";
   return inside.sharing == Sharing::single ? "1" : "yes";
 }
 
-/// Calls row(inside, cells) for each strategy of devices, with a cell a strategy of nodes.
+/// Calls row(inside, cells) for each strategy of devices, with one cell per strategy of nodes.
 template <class F>
 void for_pairs(F row) {
   for (const auto& inside : names_of(false)) {

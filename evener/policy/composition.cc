@@ -1,4 +1,4 @@
-// Which strategies go together: one inside a node, another between nodes.
+// Which pairs of strategies are allowed: one inside a node, another between nodes.
 #include <fmt/format.h>
 
 #include "evener/core/error.h"

@@ -1,5 +1,5 @@
-// How pushes and exchanges are made smaller: fewer bits a number, or fewer numbers. This is the
-// choice and what it costs in bytes; runtime/compression.h has the arithmetic.
+// Compression of pushes and exchanges: fewer bits per number, or fewer numbers. This file has the
+// options and the size in bytes; runtime/compression.h has the arithmetic.
 #pragma once
 
 #include <cstddef>

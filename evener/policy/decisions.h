@@ -1,4 +1,4 @@
-// What a policy answers. Sizes are in nominal rows, as in events.h.
+// The decisions that a policy returns. Sizes are in nominal rows, as in events.h.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace evener {
 enum class Work {
   local,     // one step on the worker's own replica
   in_place,  // `parts` steps side by side on the shared model
-  copied,    // copy the shared model in, one step, give the result back
+  copied,    // copy the shared model in, one step, write the result back
   gradient,  // no step: the batch's gradient, for the next Apply
-  pushed,  // pull the shared model, `parts` steps one after the other, and hand over what changed,
-           // which waits for ApplyPushes or Reject
+  pushed,    // pull the shared model, `parts` steps one after the other, push what changed; the
+             // push waits for ApplyPushes or Reject
 };
 
 struct Assign {
@@ -26,14 +26,15 @@ struct Assign {
   int parts = 1;
   double rate = 1;  // factor of the learning rate
   Work work = Work::local;
-  std::size_t wanted = 0;  // rows that the device's memory does not hold; 0: it holds them
-  bool by_rows = false;    // the rate is of all these rows: fewer get as much less of it
+  std::size_t wanted =
+      0;                 // rows that the policy wanted, if its memory holds fewer; 0: it holds them
+  bool by_rows = false;  // the rate is for all these rows: with fewer it is scaled down
 
   bool operator==(const Assign&) const = default;
 };
 /// w_new = sum a_i w_i + gamma (w - w_prev); every replica becomes w_new. All workers are idle.
 struct Merge {
-  std::vector<double> weights;  // a_i; 0 for workers that are gone
+  std::vector<double> weights;  // a_i; 0 for lost workers
   double momentum = 0;          // gamma
 
   bool operator==(const Merge&) const = default;
@@ -64,13 +65,13 @@ struct ApplyPushes {
 
   bool operator==(const ApplyPushes&) const = default;
 };
-/// What the worker has pushed is thrown away; its rows are back in the epoch.
+/// The worker's push is dropped; its rows are back in the epoch.
 struct Reject {
   int worker;
 
   bool operator==(const Reject&) const = default;
 };
-/// To be told TimerFired then.
+/// Requests a TimerFired event at this time.
 struct SetTimer {
   Seconds at;
 
@@ -81,15 +82,15 @@ struct Measure {
   bool operator==(const Measure&) const = default;
 };
 
-// Between gossiping nodes; gossip_node.h has the arithmetic. The node is at rest.
-/// The node's model, as it is, goes to another.
+// Between gossip nodes; gossip_node.h has the arithmetic. The node is idle.
+/// The node sends its current model to another.
 struct Offer {
   int worker, to;
   std::uint64_t sequence;
 
   bool operator==(const Offer&) const = default;
 };
-/// The node takes half of the other's model and sends its own as it was.
+/// The node moves halfway to the other's model and sends its own as it was before.
 struct Answer {
   int worker, to;
   std::uint64_t sequence;
@@ -102,19 +103,19 @@ struct Decline {
 
   bool operator==(const Decline&) const = default;
 };
-/// The node takes half of the model that its offer was answered with.
+/// The node applies the answer to its offer.
 struct CompleteExchange {
   int worker, from;
   std::uint64_t sequence;
 
   bool operator==(const CompleteExchange&) const = default;
 };
-/// The global model becomes the mean of all nodes'; these stay as they are.
+/// The global model becomes the mean of all nodes' models, which do not change.
 struct Average {
   bool operator==(const Average&) const = default;
 };
 
-/// For people: what the policy saw and decided.
+/// A message for the user about what the policy measured and decided.
 struct Note {
   std::string text;
 

@@ -1,5 +1,5 @@
-// What a policy is told. Sizes are in nominal rows: where batches are cut by non-zeros, the rows
-// that have so many on average.
+// The events that a policy receives. Sizes are in nominal rows: where batches are cut by non-zeros,
+// the rows that have so many non-zeros on average.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace evener {
 
-/// What a policy knows of a worker beside its index.
+/// What a policy knows about a worker besides its index.
 struct WorkerTraits {
   std::string name;
   bool in_place = false;      // it trains on the shared model itself, in host memory
@@ -28,15 +28,15 @@ struct Joined {
   int worker;
   WorkerTraits traits;
 };
-/// A worker is gone. The rows that it was training, or had trained since the last merge, are back
+/// A worker is lost. The rows that it was training, or had trained since the last merge, are back
 /// in the epoch.
 struct Lost {
   int worker;
-  std::size_t rows = 0;  // how many these are, nominal
+  std::size_t rows = 0;  // how many rows these are, nominal
   Seconds now = 0;
 };
-/// A worker gives no sign of life: it may come back, or be Lost soon. With `suspect` false: it
-/// gives signs of life again.
+/// The heartbeats of a worker have stopped: it may recover, or be Lost soon. With `suspect` false:
+/// the heartbeats have resumed.
 struct Suspected {
   int worker;
   bool suspect = true;
@@ -56,8 +56,8 @@ struct Finished {
   double change = 0;    // of a gossiping node's model since its last exchange: |x - ref| / |ref|
   Seconds compute = 0;  // of `seconds`: without messages; 0: not known
 };
-/// What a worker pushed cannot be used (not finite, or of a wrong shape) and is thrown away; its
-/// rows are back in the epoch and the worker is idle.
+/// A worker's push is invalid (not finite, or of a wrong shape) and is dropped. Its rows are back
+/// in the epoch, and the worker is idle.
 struct InvalidPush {
   int worker;
   Seconds now = 0;
@@ -71,7 +71,7 @@ struct Delivered {
 struct OutOfRows {
   int worker;
 };
-/// The answer to Measure: |w_i| / (number of parameters), one a worker; 0 for those that are gone.
+/// The answer to Measure: |w_i| / (number of parameters), one per worker; 0 for lost workers.
 struct Measured {
   std::vector<double> norms;
 };
@@ -79,12 +79,12 @@ struct Measured {
 struct Merged {
   Seconds now = 0;
 };
-/// A time that SetTimer asked for has come; the policy may have changed its mind meanwhile.
+/// A timer of SetTimer has fired. The policy may not need it any more.
 struct TimerFired {
   Seconds now = 0;
 };
-/// Every row of the epoch is trained and every worker idle. Whatever a policy holds back it must
-/// bring into the global model now, because that is evaluated and saved next.
+/// Every row of the epoch is trained and every worker is idle. The policy must now merge what it
+/// has held back into the global model, because that is evaluated and saved next.
 struct EpochEnded {};
 
 using Event = std::variant<Joined, Lost, Suspected, EpochBegan, Finished, InvalidPush, Delivered,

@@ -6,7 +6,8 @@ namespace evener {
 
 namespace {
 
-// Parameters from which a step reads and writes so much of the model that one row does not pay.
+// Above this number of parameters a step touches so much of the model that one row per step is
+// slow.
 constexpr std::size_t kLargeModel = 100'000;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The part that hogwild, hogbatch and adaptive-hogbatch share: a worker that is ready gets the next
-// batch, and no worker waits for another. The policy says what the batch is.
+// batch, and no worker waits for another. The strategy determines the batch.
 #pragma once
 
 #include "evener/policy/strategy.h"
@@ -12,7 +12,7 @@ class FreeRunning : public Policy {
   Decisions on(const Event& event) final;
 
  protected:
-  /// The next batch of an idle worker, by way of workers().assign.
+  /// The next batch of an idle worker, made with workers().assign.
   virtual Assign next(int worker) = 0;
   virtual void joined(int /*worker*/) {}
   virtual void finished(const Finished& /*event*/) {}
@@ -20,7 +20,7 @@ class FreeRunning : public Policy {
   WorkerSet& workers() { return workers_; }
   const WorkerSet& workers() const { return workers_; }
 
-  /// In place, one sub-batch a thread; otherwise one batch on a copy.
+  /// In place: one sub-batch per thread. Otherwise: one batch on a copy.
   Assign hogbatch(int worker, std::size_t rows, double rate = 1);
 
  private:
@@ -30,15 +30,15 @@ class FreeRunning : public Policy {
   bool running_ = false;
 };
 
-/// `cpu-batch`, which all three have.
+/// The option `cpu-batch` of all three.
 StrategyOption cpu_batch_option();
-/// What hogbatch and adaptive-hogbatch have.
+/// The options of hogbatch and adaptive-hogbatch.
 std::vector<StrategyOption> hogbatch_options();
 /// writeback=overwrite.
 bool overwrites(const StrategyValues& values);
 
-/// For `name`, which keeps to its batch sizes: a hint where a CPU thread steps on single rows of a
-/// large model.
+/// A hint for strategy `name`, which has fixed batch sizes, where a CPU thread trains single rows
+/// on a large model.
 std::string cpu_batch_hint(const std::string& name, const StrategyValues& values,
                            const HintSetup& setup);
 

@@ -1,5 +1,4 @@
-// The messages of gossiping nodes. Models travel with offers and replies; a policy does not see
-// them.
+// The messages of gossip nodes. Offers and replies carry models, which a policy does not see.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +7,9 @@ namespace evener {
 
 struct GossipMessage {
   enum class Kind {
-    offer,    // here is my model: let us exchange
-    reply,    // here is mine as it was; I have taken half of yours (of push-sum: I have it)
-    decline,  // not now
+    offer,    // has the sender's model, and starts an exchange
+    reply,    // has the sender's model before it moved halfway to the offer (push-sum: a receipt)
+    decline,  // no exchange now
   };
   Kind kind = Kind::offer;
   int from = 0, to = 0;

@@ -6,11 +6,11 @@
 
 namespace evener {
 
-void GossipNode::meet(int peer) {
+void GossipNode::connected(int peer) {
   if (peer != self_) others_[peer].present = true;
 }
 
-void GossipNode::part(int peer) {
+void GossipNode::disconnected(int peer) {
   const auto found = others_.find(peer);
   if (found == others_.end()) return;
   found->second.present = false;
@@ -21,7 +21,7 @@ void GossipNode::part(int peer) {
 }
 
 void GossipNode::forget(int peer) {
-  part(peer);
+  disconnected(peer);
   others_.erase(peer);
 }
 
@@ -50,7 +50,7 @@ void GossipNode::receive(const GossipMessage& message) {
     }
     return;
   }
-  // Answers to what it has stopped waiting for came twice, or late.
+  // An answer that the node does not wait for any more is repeated or late.
   if (!pending_ || pending_->peer != message.from || pending_->sequence != message.sequence) return;
   if (message.kind == GossipMessage::Kind::reply) {
     pending_->replied = true;
@@ -60,7 +60,7 @@ void GossipNode::receive(const GossipMessage& message) {
   }
 }
 
-std::vector<NodeAction> GossipNode::rest(Seconds now, bool offers) {
+std::vector<NodeAction> GossipNode::actions(Seconds now, bool offers) {
   std::vector<NodeAction> actions;
   take_replies(now, actions);
   answer_offers(actions);
@@ -73,7 +73,7 @@ std::vector<NodeAction> GossipNode::rest(Seconds now, bool offers) {
   return actions;
 }
 
-/// Both may have moved for it, or only one: it is brought to an end before anything new begins.
+/// Both nodes may have moved for it, or only one. It is completed before a new exchange begins.
 bool GossipNode::resume(std::vector<NodeAction>& actions) {
   for (auto& [peer, other] : others_) {
     if (!other.present || !other.suspended) continue;
@@ -101,27 +101,28 @@ void GossipNode::take_replies(Seconds now, std::vector<NodeAction>& actions) {
   change_ = 0;
 }
 
-/// One at each rest: a node that all ask at once would train nothing. Two that offer to each other
-/// at the same time would only swap their models: the offer of the lower number counts.
+/// One answer between two steps: a node with many offers would not train otherwise. Two nodes that
+/// offer to each other at the same time would only swap their models, so only the offer of the
+/// lower number is used.
 void GossipNode::answer_offers(std::vector<NodeAction>& actions) {
   bool answered = false;
   for (const GossipMessage& offer : std::exchange(waiting_, {})) {
     PeerState& other = others_.at(offer.from);
-    if (offer.sequence < other.last) continue;  // long over
+    if (offer.sequence < other.last) continue;  // an old offer
     const bool again = offer.sequence == other.last;
     const bool both = pending_ && pending_->peer == offer.from && self_ < offer.from;
     if (!again) {
       other.last = offer.sequence;
       other.declined = !rule_.push_sum && (answered || both);
     }
-    // What was declined stays so: the node that offered it may have moved on.
+    // A declined offer stays declined: its node may have continued.
     if (other.declined) {
       actions.emplace_back(NodeDeclines{offer.from, offer.sequence});
       continue;
     }
     actions.emplace_back(NodeAnswers{offer.from, offer.sequence, again});
     if (again) continue;
-    if (rule_.push_sum) continue;  // what it got is not its own change
+    if (rule_.push_sum) continue;  // what it received is not its own change
     answered = true;
     k_ = 0;
     change_ = 0;

@@ -1,15 +1,15 @@
-// One node of gossip SGD: when it exchanges its model, with which peer, and what it does with the
-// messages of others. A pure state machine, the same in virtual time and behind a real network.
+// One node of gossip SGD: when it exchanges its model, with which peer, and how it handles the
+// messages of others. A pure state machine, the same in virtual time and on a real network.
 //
-// An exchange is two messages. Node i offers its model s_i and trains on, for `overlap` steps at
-// most; node j, at its next rest between two steps, answers with its own model r_j and moves to
-//   x_j += (s_i - x_j) / 2,
-// and i, at its next rest after the reply, to  x_i += (r_j - s_i) / 2.  Both moves are the same
-// number with opposite signs, so the sum of all models is kept whatever was trained meanwhile;
-// where nothing was, it is the average of both.
+// An exchange is two messages. Node i offers its model s_i and continues to train, for at most
+// `overlap` steps. Node j, between its next two steps, answers with its own model r_j and moves:
+//   x_j += (s_i - x_j) / 2.
+// Node i, between the next two steps after the reply, moves:  x_i += (r_j - s_i) / 2.  Both moves
+// are the same number with opposite signs, so the exchange keeps the sum of all models, whatever
+// was trained meanwhile. If nothing was trained, both models become their average.
 //
-// Messages may be lost, late, repeated and out of order: an offer is repeated under its number
-// until it is answered, and an answer is given once and repeated as it was.
+// Messages may be lost, late, repeated and out of order. An offer is repeated with the same
+// sequence number until it is answered. An answer is computed once and repeated unchanged.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,13 @@
 
 namespace evener {
 
-/// What a node does at rest, in this order.
-struct NodeCompletes {  // takes the reply to its offer
+/// What a node does between two steps, in this order.
+struct NodeCompletes {  // applies the reply to its offer
   int from;
   std::uint64_t sequence;
   bool operator==(const NodeCompletes&) const = default;
 };
-struct NodeAnswers {  // takes half of the other's model; `again`: sends the old answer once more
+struct NodeAnswers {  // moves halfway to the other's model; `again`: repeats the last answer
   int to;
   std::uint64_t sequence;
   bool again = false;
@@ -44,7 +44,7 @@ struct NodeDeclines {
   std::uint64_t sequence;
   bool operator==(const NodeDeclines&) const = default;
 };
-struct NodeOffers {  // `again`: the same as before
+struct NodeOffers {  // `again`: repeats the last offer
   int to;
   std::uint64_t sequence;
   bool again = false;
@@ -57,28 +57,28 @@ class GossipNode {
   GossipNode(int self, const GossipRule& rule, std::uint64_t seed)
       : self_(self), rule_(rule), random_(seed, static_cast<std::uint64_t>(self)) {}
 
-  /// Another node is there, or out of reach. An exchange with one out of reach goes on when both
-  /// meet again; no node waits for it until then.
-  void meet(int peer);
-  void part(int peer);
-  /// It is gone for good; a node that takes its number knows nothing of earlier messages.
+  /// Another node is connected, or disconnected. An exchange with a disconnected node continues
+  /// when it reconnects; this node does not wait for it until then.
+  void connected(int peer);
+  void disconnected(int peer);
+  /// It is lost for good. A node that takes its number does not have earlier messages.
   void forget(int peer);
 
   /// A step is done; `change` is |x - ref| / |ref|, where ref is the model after the last exchange.
   void step(double change);
   void receive(const GossipMessage& message);
 
-  /// Between two steps: what is to be done now. Without `offers`, only what others wait for.
-  std::vector<NodeAction> rest(Seconds now, bool offers = true);
-  /// It may begin a step.
+  /// Between two steps: what to do now. Without `offers`, only what other nodes wait for.
+  std::vector<NodeAction> actions(Seconds now, bool offers = true);
+  /// Whether it may begin a step.
   bool may_train() const { return !pending_ || pending_->steps + 1 <= rule_.overlap; }
-  /// Whether its offer waits for an answer; and whether a reply would be the one.
+  /// Whether its offer waits for an answer, and whether it waits for this one.
   bool waits() const { return pending_.has_value(); }
-  bool awaits(int peer, std::uint64_t sequence) const {
+  bool waits_for(int peer, std::uint64_t sequence) const {
     return pending_ && !pending_->replied && pending_->peer == peer &&
            pending_->sequence == sequence;
   }
-  /// The answer takes too long: the offer once more.
+  /// The answer takes too long: repeat the offer.
   std::optional<NodeOffers> remind() const;
 
   std::size_t silence() const { return k_; }  // steps since the last exchange
@@ -93,8 +93,8 @@ class GossipNode {
   };
   struct PeerState {
     bool present = true;
-    std::uint64_t last = 0;              // offer of its that was answered or declined
-    bool declined = false;               // that one was
+    std::uint64_t last = 0;              // its last offer that was answered or declined
+    bool declined = false;               // that offer was declined
     double seconds = 0;                  // that it took to answer, smoothed; 0: not known
     std::optional<Pending> suspended{};  // the offer that was under way when it was lost
   };

@@ -25,11 +25,11 @@ class Gossip final : public Policy {
                      [&](const Finished& e) {
                        workers_.at(e.worker).busy = false;
                        node(e.worker).step(e.change);
-                       rest(e.worker, e.now);
+                       act(e.worker, e.now);
                      },
                      [&](const Delivered& e) {
                        node(e.message.to).receive(e.message);
-                       if (!workers_.at(e.message.to).busy) rest(e.message.to, e.now);
+                       if (!workers_.at(e.message.to).busy) act(e.message.to, e.now);
                      },
                      [&](const OutOfRows& e) {
                        workers_.at(e.worker).busy = false;
@@ -59,10 +59,10 @@ class Gossip final : public Policy {
       nodes_.emplace_back(static_cast<int>(nodes_.size()), rule_, seed_);
     }
     for (const int other : workers_.present()) {
-      node(event.worker).meet(other);
-      node(other).meet(event.worker);
+      node(event.worker).connected(other);
+      node(other).connected(event.worker);
     }
-    if (running_) rest(event.worker, 0);
+    if (running_) act(event.worker, 0);
   }
   void lose(const Lost& event) {
     workers_.lose(event.worker);
@@ -72,13 +72,13 @@ class Gossip final : public Policy {
     if (running_) rest_all(event.now);
   }
   void rest_all(Seconds now) {
-    for (const int worker : workers_.idle_workers()) rest(worker, now);
+    for (const int worker : workers_.idle_workers()) act(worker, now);
   }
 
-  /// Where no rows are left it does only what other nodes wait for.
-  void rest(int worker, Seconds now) {
+  /// If no rows are left, it does only what other nodes wait for.
+  void act(int worker, Seconds now) {
     const bool more = running_ && !out_of_rows_;
-    for (const NodeAction& action : node(worker).rest(now, more)) {
+    for (const NodeAction& action : node(worker).actions(now, more)) {
       std::visit(Cases{[&](const NodeCompletes& a) {
                          decisions_.emplace_back(CompleteExchange{worker, a.from, a.sequence});
                        },

@@ -1,5 +1,5 @@
-// The part that gossip and adaptive-gossip share: all nodes of a run in one policy. Where every
-// node is a process of its own, each runs a GossipNode alone.
+// The part that gossip and adaptive-gossip share: all nodes of a run in one policy. Where each node
+// is a process, it runs a GossipNode without this policy.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What the options of gossip and adaptive-gossip amount to: when a node exchanges its model, with
-// which peer, and what of the model travels.
+// The options of gossip and adaptive-gossip as values: when a node exchanges its model, with which
+// peer, and which part of the model is sent.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +18,19 @@ struct GossipRule {
   // k_max.
   double eps = 0.08, k_min = 1, k_max = 50, warmup = 30;
   PeerChoice peers = PeerChoice::uniform;
-  // Steps that a node trains while its own offer is under way; then it waits for the answer. 0 is
-  // the classic form. On a link where a message takes many steps a node without limit would hardly
-  // ever exchange.
+  // Steps that a node trains while its own offer is under way. After them it waits for the answer.
+  // 0 is the classic form. Without a limit, a node on a slow link would hardly ever exchange.
   double overlap = 4;
-  bool push_sum = false;  // one way: what is sent is given away, and no node declines
+  bool push_sum = false;  // one way: the sender gives away weight, and no node declines
 
-  bool changed_rows = false;  // only rows that have changed by more than eps_rows travel
+  bool changed_rows = false;  // only rows that have changed by more than eps_rows are sent
   double eps_rows = 0.2;      // share of a row's length
   Compression compression{};
 };
 
-/// The options of both: with which peer a node exchanges, how, and what of its model travels.
+/// The options of both strategies.
 std::vector<StrategyOption> exchange_options();
-/// What these amount to. UsageError where they contradict each other.
+/// The rule from their values. UsageError if they contradict each other.
 GossipRule exchange_rule(const StrategyValues& values);
 
 }  // namespace evener

@@ -49,7 +49,7 @@ void NodeTable::join(int node) {
   NodeRecord& record = at(node);
   record.computing = record.out_of_rows = false;
   record.clock = clock;
-  record.cycle = record.last_interval = 0;  // it may come back on another machine
+  record.cycle = record.last_interval = 0;  // it may return on another machine
 }
 
 void NodeTable::leave(int node) {

@@ -1,4 +1,4 @@
-// What a parameter server knows about each node [D]: its state, clock and cycle.
+// The state, clock and cycle of each node of a parameter server [D].
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@ namespace evener {
 
 /// How a node takes part.
 enum class NodeState {
-  joining,   // there, and has pushed nothing yet
+  joining,   // present, and has pushed nothing yet
   sync,      // its pushes are gathered with others'
-  async,     // its pushes are applied as they come
+  async,     // its pushes are applied as they arrive
   bound,     // too far ahead: waits for the slowest
-  catch_up,  // was too far behind: its push was refused, it pulls afresh
-  suspect,   // gives no sign of life
-  dead,      // gone; one that comes back is joining
+  catch_up,  // was too far behind: its push was rejected, and it pulls again
+  suspect,   // its heartbeats have stopped
+  dead,      // lost; a node that returns is joining
 };
 std::string to_string(NodeState state);
-/// Whether a node may go from one state to the other.
+/// Whether a transition from one state to the other is allowed.
 bool is_legal(NodeState from, NodeState to);
 
 struct NodeRecord {
   NodeState state = NodeState::joining;
   NodeState trusted = NodeState::joining;  // of a suspect: its state before
   bool computing = false;                  // has been released and has not pushed since
-  bool out_of_rows = false;                // there were no rows for it
-  std::uint64_t clock = 0;                 // pushes; a newcomer starts at the slowest's
+  bool out_of_rows = false;                // there were no rows left for it
+  std::uint64_t clock = 0;                 // pushes; a new node starts at the slowest node's clock
   std::uint64_t version = 0;               // of the model that it pulled last
-  Seconds released = 0;                    // when it was last told to go on
+  Seconds released = 0;                    // when it was last released
   Seconds pushed = 0;                      // when it last pushed
   Seconds cycle = 0;                       // smoothed time from release to push; 0: not known yet
   Seconds last_interval = 0;               // between its last two pushes
@@ -38,7 +38,7 @@ struct NodeRecord {
   std::uint64_t pushes = 0, applied = 0, rejected = 0;
 
   bool present() const { return state != NodeState::dead; }
-  /// Too far ahead, or was before it went silent.
+  /// Too far ahead, or was so before its heartbeats stopped.
   bool bound() const { return (state == NodeState::suspect ? trusted : state) == NodeState::bound; }
 };
 
@@ -48,7 +48,7 @@ class NodeTable {
   void leave(int node);
   void suspect(int node);
   void trust(int node);
-  /// Throws where the step is not legal; a step to the same state is none.
+  /// Error if the transition is not allowed. A transition to the same state does nothing.
   void move(int node, NodeState to);
   void release(int node, std::uint64_t version, Seconds now);
   void push(int node, Seconds now);
@@ -59,10 +59,10 @@ class NodeTable {
 
   /// Indices of those present, ascending.
   std::vector<int> present() const;
-  /// N: how many they are.
+  /// N: the number of present nodes.
   int count() const { return static_cast<int>(present().size()); }
   bool any_computing() const;
-  /// c_min over those present, 0 where none is.
+  /// c_min over present nodes; 0 if there is none.
   std::uint64_t least_clock() const;
 
  private:

@@ -1,4 +1,4 @@
-// The MERGE half of Adaptive SGD [A]: the weight of each replica.
+// The MERGE step of Adaptive SGD [A]: the weight of each replica.
 #pragma once
 
 #include <cstdint>

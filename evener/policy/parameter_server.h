@@ -1,6 +1,7 @@
 // The part that bsp, asp, ssp, dssp and dasp share. A node that is released pulls the model, trains
-// on it and pushes what changed; the policy says what is done with the push and when the node goes
-// on. V counts the updates of the model; a push's staleness tau is V less the version it pulled.
+// on it and pushes what changed. The policy decides what to do with the push and when to release
+// the node again. V counts the updates of the model; a push's staleness tau is V minus the version
+// that its node pulled.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +25,14 @@ class ParameterServer : public Policy {
   std::uint64_t version() const { return version_; }
 
  protected:
-  /// A node's push has come and the node waits; the table knows of both.
+  /// A node has pushed and waits. The table is already updated.
   virtual void pushed(int node) = 0;
-  /// A node is gone, or found no rows: nodes that waited for it may go on.
+  /// A node is lost, or there were no rows for it: nodes that waited for it may be released.
   virtual void missed(int /*node*/) {}
-  /// The time that set_timer() asked for has come, or an earlier one, or a node is trusted less or
-  /// more than before: it is decided again whether nodes that wait may go on.
+  /// A timer has fired, or a node is suspected or trusted again: decide again which waiting nodes
+  /// are released.
   virtual void reconsider() {}
-  /// Every node is idle: what is held back must be applied.
+  /// Every node is idle: pushes that are held back must be applied.
   virtual void ended() {}
 
   Seconds now() const { return now_; }
@@ -41,14 +42,14 @@ class ParameterServer : public Policy {
   // Decisions.
   /// w moves by the mean of these nodes' pushes, as `share` of a step, times `damping`.
   void apply(std::vector<int> group, double share, double damping);
-  /// The same for a group that has waited for each other: |group| / N of a step.
+  /// The same for a group of nodes that waited for each other: |group| / N of a step.
   void apply_group(const std::vector<int>& group);
-  /// The push is thrown away and its rows are trained again.
+  /// The push is dropped and its rows are trained again.
   void reject(int node);
   void release(int node);
   /// Releases the node unless it is more than `bound` pushes ahead of the slowest; then it waits.
   void release_within(int node, double bound);
-  /// Releases those that wait and are within the bound now.
+  /// Releases waiting nodes that are within the bound now.
   void release_bound(double bound);
   void set_timer(Seconds time) { decisions_.push_back(SetTimer{time}); }
 
@@ -69,7 +70,7 @@ class ParameterServer : public Policy {
 /// The options of all of them; `split`: its choices, the default first.
 std::vector<StrategyOption> parameter_server_options(std::vector<std::string> split);
 
-/// lambda(tau) = 1 / (1 + max(0, tau - (N-1)) / N): what a late push still counts for.
+/// lambda(tau) = 1 / (1 + max(0, tau - (N-1)) / N): the weight of a late push.
 double damping_of(std::uint64_t staleness, int nodes);
 
 }  // namespace evener

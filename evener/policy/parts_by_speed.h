@@ -1,7 +1,7 @@
 // The parts of a batch by the measured speed of each worker, so that all parts take equally long:
 //   rows_i = batch * rate_i / sum rate
-// with rates of the rounds before. A worker whose part would be under a twenty-fifth, ten rounds in
-// a row, brings less than a round costs it: it is demoted and gets no part any more (ours).
+// with the rates of earlier rounds. A worker whose part would be below 1/25 for ten rounds in a row
+// costs more than it contributes: it is demoted and gets no part any more (ours).
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,26 @@ namespace evener {
 class PartsBySpeed {
  public:
   void finished(const Finished& event);
-  /// What is known of all workers is forgotten: a demoted one may be worth having again.
+  /// Resets the rates of all workers. Demoted workers get parts again.
   void reset() { rates_.clear(); }
   /// Whether the rate of each of these is known.
   bool knows(const std::vector<int>& workers);
 
   struct Demotion {
     int worker;
-    double share;  // of the rows that it would have had
+    double share;  // of the batch that it would have had
   };
   struct Parts {
     std::vector<std::size_t> rows;    // of each worker; they add up to the batch
     std::vector<Demotion> demotions;  // made now
   };
-  /// All rates are known, or there is one worker.
+  /// Precondition: all rates are known, or there is one worker.
   Parts split(std::size_t batch, const std::vector<int>& workers);
 
  private:
   struct WorkerRate {
     double rate = 0;   // rows a second, smoothed; 0: not known
-    int too_slow = 0;  // rounds in a row that its part was not worth having
+    int too_slow = 0;  // rounds in a row in which its part was too small
   };
   WorkerRate& rate_of(int worker);
   std::vector<Demotion> demote(const std::vector<int>& workers, std::vector<double>& shares);

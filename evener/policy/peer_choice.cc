@@ -8,7 +8,7 @@ namespace evener {
 int choose_peer(PeerChoice choice, const std::vector<Candidate>& candidates, int self,
                 std::uint64_t offers, Random& random) {
   const auto at_random = [&] { return candidates[random.below(candidates.size())]; };
-  // The first one after itself; after the last comes the first.
+  // The next peer by number, with wrap-around.
   const auto above = static_cast<std::size_t>(std::count_if(
       candidates.begin(), candidates.end(), [&](const auto& other) { return other.peer < self; }));
   const auto around = [&](std::size_t place) { return candidates[place % candidates.size()].peer; };

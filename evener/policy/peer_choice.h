@@ -1,4 +1,4 @@
-// To which of the present peers a gossiping node makes its next offer.
+// Chooses the peer that a gossip node makes its next offer to.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace evener {
 
 enum class PeerChoice {
   uniform,  // at random
-  ring,     // its two neighbours in turns
-  shift,    // all others in turns
-  fast,     // of two at random the one that answers sooner
+  ring,     // its two neighbours, alternately
+  shift,    // all others, one after the other
+  fast,     // two at random, then the one that answers faster
 };
 
 struct Candidate {

@@ -1,6 +1,7 @@
-// A policy decides and does not act: which batch goes where, how large, when replicas merge. It is
-// told events and answers decisions. There is no clock, thread, device or random device inside, so
-// the same policy runs real devices, runs in virtual time and is tested in tables.
+// A policy makes decisions and does not execute them: which worker gets which batch, how large it
+// is, when replicas merge. It receives events and returns decisions. It has no clock, thread,
+// device or random device, so the same policy runs on real devices and in virtual time, and is
+// tested with tables of events.
 #pragma once
 
 #include "evener/policy/decisions.h"
@@ -12,11 +13,11 @@ class Policy {
  public:
   virtual ~Policy() = default;
   virtual Decisions on(const Event& event) = 0;
-  /// For people: the state of each worker; empty: there is nothing to tell.
+  /// The state of each worker, for messages; empty: the policy keeps none.
   virtual std::vector<std::string> standings() const { return {}; }
 };
 
-/// For std::visit: one lambda a case. A type without a case does not compile.
+/// For std::visit: one lambda per case. A type without a case does not compile.
 template <class... F>
 struct Cases : F... {
   using F::operator()...;
@@ -24,8 +25,8 @@ struct Cases : F... {
 template <class... F>
 Cases(F...) -> Cases<F...>;
 
-/// Among Cases: nothing is to be done for these types. There is no case for "all others" on
-/// purpose: a new event does not compile until every policy says what it does with it.
+/// Among Cases: these types are ignored. There is no case for "all others" on purpose: a new event
+/// does not compile until every policy handles or ignores it.
 template <class T>
 struct IgnoreOne {
   void operator()(const T& /*ignored*/) const {}

@@ -1,5 +1,5 @@
-// How the learning rate of the Hogbatch family grows with the batch. The paper is silent; a rate
-// that suits one row is far too small for a thousand.
+// How the learning rate of the Hogbatch family grows with the batch. The paper does not
+// say; a rate that suits one row is far too small for a thousand.
 #pragma once
 
 #include <cmath>

@@ -64,7 +64,7 @@ void Rounds::next_round() {
   if (!out_of_rows_) begin_round();
 }
 
-/// Nothing can be taken over from a worker that is gone; its rows are trained again.
+/// The replica of a lost worker cannot be used; its rows are trained again.
 void Rounds::end_round() {
   bool any = false;
   for (int i = 0; i < static_cast<int>(rows_done_.size()); ++i) {

@@ -1,5 +1,6 @@
-// The part that sync, elastic, sma and local-sgd share: rounds in which every worker does so many
-// batches, and a decision between rounds. Fast workers wait for slow ones: these are the baselines.
+// The part that sync, elastic, sma and local-sgd share: rounds in which every worker trains a
+// number of batches, and a decision between rounds. Fast workers wait for slow ones: these are the
+// baselines.
 #pragma once
 
 #include <string>
@@ -19,13 +20,14 @@ class Rounds : public Policy {
   Decisions on(const Event& event) final;
 
  protected:
-  /// What ends a round; `rows` that each worker trained in it, 0 for those that are gone.
+  /// The decisions that end a round. `rows`: trained by each worker in it; 0 for lost workers.
   virtual Decision end_of_round(const std::vector<std::size_t>& rows) = 0;
   /// Rows of each of these workers' next batch; 0: none for it.
   virtual std::vector<std::size_t> parts(const std::vector<int>& workers) {
     return std::vector<std::size_t>(workers.size(), rows_);
   }
-  /// Rows of one more batch in the same round, for a worker that has done so many; 0: none.
+  /// Rows of one more batch in the same round, for a worker that has trained so many batches; 0: no
+  /// more.
   virtual std::size_t again(std::size_t done) { return done < steps_ ? rows_ : 0; }
   virtual void finished(const Finished&) {}
   virtual void left(int /*worker*/) {}

@@ -18,21 +18,21 @@
 
 namespace evener {
 
-/// What every policy is made from.
+/// The arguments of every policy.
 struct PolicyConfig {
   int workers = 1;                   // at the start of the run
   std::size_t batch = 256;           // rows of one update, over all devices
   std::size_t batch_per_device = 0;  // 0: not given
-  std::uint64_t seed = 1;            // of what is left to chance
+  std::uint64_t seed = 1;            // of random choices
   StrategyValues values;
 
-  /// Rows of an update that one device does alone.
+  /// Rows of an update that one device computes.
   std::size_t own_batch() const { return batch_per_device > 0 ? batch_per_device : batch; }
-  /// Rows of a device's part in an update that all do together.
+  /// Rows of a device's part of an update that all devices share.
   std::size_t shared_batch() const;
 };
 
-/// What a worker trains on, and with it which workers a strategy takes.
+/// The kind of sharing: what a worker trains on. It determines which workers a strategy accepts.
 enum class Sharing {
   single,     // one worker, whose replica is the model
   shared,     // CPU workers in place on the shared model; others copy it
@@ -40,33 +40,33 @@ enum class Sharing {
   replicas,   // each worker has a replica
   gradients,  // each worker computes gradients of one model
   pushes,     // each worker pulls the shared model and pushes what it changed
-  peers,      // each worker has a replica, and they exchange them among each other
+  peers,      // each worker has a replica and exchanges it with other workers
 };
 
-/// How workers combine what they have learnt: "merges", "pushes" or "exchanges"; empty where they
-/// train one model in place.
+/// The name of what workers do to combine their models: "merges", "pushes" or "exchanges"; empty
+/// where they train one model in place.
 std::string exchanges_name(Sharing sharing);
-/// What is counted where a worker's push or offer is not taken: "refused" or "offers declined".
+/// The name of pushes or offers that are not accepted: "refused" or "offers declined".
 std::string refusals_name(Sharing sharing);
 
-/// What `--strategy auto` may stand for.
+/// A choice that `--strategy auto` may make.
 enum class AutoFor { one_device, several_devices, nodes, peers };
 struct AutoChoice {
   AutoFor what;
   std::string options = "";  // that differ from the defaults: "option=value:option=value"
 };
 
-/// What a strategy's hint may depend on.
+/// What a strategy's hint depends on.
 struct HintSetup {
   std::size_t parameters = 0;     // of the model
   bool has_in_place = false;      // some device trains in place on the shared model
-  bool has_accelerators = false;  // some device has a memory of its own
+  bool has_accelerators = false;  // some device has its own memory
 };
 
 struct Strategy {
-  std::string name;        // as users write it
+  std::string name;        // in --strategy
   std::string line;        // what it does
-  std::string paper = "";  // where it is from
+  std::string paper = "";  // the source
   /// Position in lists for users: lower first, equal ones by name. Without it a strategy is last.
   int order = std::numeric_limits<int>::max();
   Sharing sharing = Sharing::single;
@@ -75,18 +75,18 @@ struct Strategy {
   std::vector<Preset> presets = {};
   std::function<std::unique_ptr<Policy>(const PolicyConfig& config)> make = {};
 
-  /// Where `--strategy auto` means this strategy.
+  /// When `--strategy auto` chooses this strategy.
   std::vector<AutoChoice> automatic = {};
   /// A hint for users whose options make such a run needlessly slow; an empty text: none.
   std::function<std::string(const StrategyValues& values, const HintSetup& setup)> hint = {};
 
-  // Each for one kind of sharing.
+  // Each is for one kind of sharing.
   /// shared: whether a worker's copy replaces the model when it is written back, rather than
   /// adding what changed. Without it: it adds.
   std::function<bool(const StrategyValues& values)> overwrites = {};
-  /// pushes: what of a push travels. Without it: all numbers, whole.
+  /// pushes: the compression of pushes. Without it: none.
   std::function<Compression(const StrategyValues& values)> compression = {};
-  /// peers: when and how they exchange. They must have it.
+  /// peers: when and how they exchange. Required.
   std::function<GossipRule(const StrategyValues& values)> gossip = {};
 };
 

@@ -46,7 +46,7 @@ StrategyChoice parse_strategy(const std::string& text) {
   }
   const Options options = options_of(*choice.strategy);
   for (const auto& option : options) choice.values.set(option, option.value);
-  // The preset first, wherever it stands: what else is given overrides it.
+  // The preset is applied first, wherever it is written: the other options override it.
   for (const auto& [name, value] : given) {
     if (name != "preset") continue;
     choice.values.set(find_option(*choice.strategy, options, name), value);

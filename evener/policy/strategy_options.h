@@ -8,8 +8,8 @@
 
 namespace evener {
 
-/// An option of one strategy. Defaults are texts as a user writes them; "auto" is worked out by the
-/// policy as the help says.
+/// An option of one strategy. Defaults are texts as a user writes them. The policy computes "auto"
+/// as described in the help.
 struct StrategyOption {
   std::string name;
   std::string value;  // the default

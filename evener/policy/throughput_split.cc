@@ -8,7 +8,7 @@ namespace evener {
 namespace {
 
 constexpr double kDeadBand = 0.05;
-constexpr double kMostTimes = 16;  // b, and least
+constexpr double kMostTimes = 16;  // the largest r_i / b; the inverse is the smallest
 
 }  // namespace
 

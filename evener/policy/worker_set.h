@@ -40,7 +40,7 @@ class WorkerSet {
     return workers;
   }
 
-  /// Those present that have nothing to do, ascending.
+  /// Indices of present workers that are idle, ascending.
   std::vector<int> idle_workers() const {
     std::vector<int> workers = present();
     std::erase_if(workers, [&](int worker) { return at(worker).busy; });

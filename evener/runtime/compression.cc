@@ -13,7 +13,7 @@ namespace evener {
 namespace {
 
 /// Picks the largest by magnitude; among equal ones the first, so that a run can be repeated.
-void pick_largest(std::size_t picked, std::span<float> values, std::span<float> owed) {
+void pick_largest(std::size_t picked, std::span<float> values, std::span<float> residual) {
   std::vector<std::uint32_t> places(values.size());
   std::iota(places.begin(), places.end(), 0U);
   std::nth_element(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(picked),
@@ -21,9 +21,9 @@ void pick_largest(std::size_t picked, std::span<float> values, std::span<float> 
                      const float x = std::abs(values[a]), y = std::abs(values[b]);
                      return x > y || (x == y && a < b);
                    });
-  std::fill(owed.begin(), owed.end(), 0.0F);
+  std::fill(residual.begin(), residual.end(), 0.0F);
   for (std::size_t i = picked; i < places.size(); ++i) {
-    std::swap(values[places[i]], owed[places[i]]);
+    std::swap(values[places[i]], residual[places[i]]);
   }
 }
 
@@ -34,7 +34,7 @@ float nearest_half(float value) {
   const float magnitude = std::abs(value);
   if (magnitude >= kLargest) return std::copysign(kLargest, value);
   if (magnitude < kLeastNormal) {
-    // Steps of 2^-24, which is the last place of 0.75.
+    // Steps of 2^-24, the last bit of 0.75.
     return std::copysign((magnitude + 0.75F) - 0.75F, value);
   }
   // Dekker's split: what is left of the product's excess are the upper 11 bits.
@@ -65,20 +65,20 @@ float from_half(std::uint16_t bits) {
   return sign * std::bit_cast<float>((exponent + 127 - 15) << 23 | rest << 13);
 }
 
-void compress(const Compression& compression, std::span<float> values, std::span<float> owed) {
+void compress(const Compression& compression, std::span<float> values, std::span<float> residual) {
   switch (compression.kind) {
     case Compression::Kind::none:
-      std::fill(owed.begin(), owed.end(), 0.0F);
+      std::fill(residual.begin(), residual.end(), 0.0F);
       return;
     case Compression::Kind::fp16:
       for (std::size_t i = 0; i < values.size(); ++i) {
         const float sent = nearest_half(values[i]);
-        owed[i] = values[i] - sent;
+        residual[i] = values[i] - sent;
         values[i] = sent;
       }
       return;
     case Compression::Kind::top_k:
-      return pick_largest(compression.picked(values.size()), values, owed);
+      return pick_largest(compression.picked(values.size()), values, residual);
   }
 }
 

@@ -140,12 +140,12 @@ Communication Engine::communication() const {
 }
 
 std::string Engine::device_names() const {
-  std::vector<std::string> there;
+  std::vector<std::string> present;
   const auto& names = timeline_.names();
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (executor_->is_there(static_cast<int>(i))) there.push_back(names[i]);
+    if (executor_->is_present(static_cast<int>(i))) present.push_back(names[i]);
   }
-  return fmt::format("{}", fmt::join(there, " + "));
+  return fmt::format("{}", fmt::join(present, " + "));
 }
 
 }  // namespace evener

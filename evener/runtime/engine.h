@@ -50,7 +50,7 @@ class Engine {
  public:
   /// UsageError where the strategy does not fit the devices.
   explicit Engine(EngineSetup setup);
-  /// After an error, tasks may still run: the executor ends them before their models go.
+  /// After an error, tasks may still run: the executor ends them before their models are destroyed.
   ~Engine() { executor_.reset(); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

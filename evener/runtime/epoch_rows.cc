@@ -34,16 +34,16 @@ std::optional<Slice> EpochRows::cut_returned() {
 std::optional<Slice> EpochRows::cut_behind(std::size_t size) {
   if (auto slice = cut_returned()) return slice;
   if (waiting() == 0) return std::nullopt;
-  for (const Aside& aside : aside_) loosen(aside);
-  aside_.clear();
-  if (loose_.size() >= size) return cut_loose(size);
-  std::vector<std::uint32_t> rows = loose_;
+  for (const Reservation& reservation : reserved_) free_rows(reservation);
+  reserved_.clear();
+  if (freed_.size() >= size) return cut_freed(size);
+  std::vector<std::uint32_t> rows = freed_;
   // Enough rows for a batch that is balanced by non-zeros and whose rows have few of them.
   const auto more = ahead().first(std::min(2 * size, ahead().size()));
   rows.insert(rows.end(), more.begin(), more.end());
   Slice slice = front(rows, size);
-  const std::size_t old = std::min(slice.rows.size(), loose_.size());
-  loose_.erase(loose_.begin(), loose_.begin() + static_cast<std::ptrdiff_t>(old));
+  const std::size_t old = std::min(slice.rows.size(), freed_.size());
+  freed_.erase(freed_.begin(), freed_.begin() + static_cast<std::ptrdiff_t>(old));
   next_ += slice.rows.size() - old;
   gathered_.emplace_back(slice.rows.begin(), slice.rows.end());
   slice.rows = gathered_.back();
@@ -52,58 +52,59 @@ std::optional<Slice> EpochRows::cut_behind(std::size_t size) {
 
 std::optional<Slice> EpochRows::cut(int worker, std::size_t size) {
   if (auto slice = cut_returned()) return slice;
-  const auto own = std::find_if(aside_.begin(), aside_.end(),
-                                [&](const Aside& aside) { return aside.worker == worker; });
-  if (own != aside_.end()) {
-    const Aside aside = *own;
-    aside_.erase(own);
-    if (aside.size == size) return aside.slice;
-    loosen(aside);
+  const auto own =
+      std::find_if(reserved_.begin(), reserved_.end(),
+                   [&](const Reservation& reservation) { return reservation.worker == worker; });
+  if (own != reserved_.end()) {
+    const Reservation reservation = *own;
+    reserved_.erase(own);
+    if (reservation.size == size) return reservation.slice;
+    free_rows(reservation);
   }
   const bool nothing_else = ahead().empty();
-  if (nothing_else && loose_.empty()) {
-    for (const Aside& aside : aside_) loosen(aside);
-    aside_.clear();
+  if (nothing_else && freed_.empty()) {
+    for (const Reservation& reservation : reserved_) free_rows(reservation);
+    reserved_.clear();
   }
-  // Loose rows make whole batches, except the last one.
-  if (!loose_.empty() && (nothing_else || loose_.size() >= size)) return cut_loose(size);
+  // Freed rows make whole batches, except the last one.
+  if (!freed_.empty() && (nothing_else || freed_.size() >= size)) return cut_freed(size);
   if (nothing_else) return std::nullopt;
   const Slice slice = front(ahead(), size);
   next_ += slice.rows.size();
   return slice;
 }
 
-std::optional<Slice> EpochRows::set_aside(int worker, std::size_t size) {
+std::optional<Slice> EpochRows::reserve(int worker, std::size_t size) {
   if (!returned_.empty() || ahead().empty()) return std::nullopt;
   release(worker);
   const Slice slice = front(ahead(), size);
-  aside_.push_back({worker, size, slice});
+  reserved_.push_back({worker, size, slice});
   next_ += slice.rows.size();
   return slice;
 }
 
 void EpochRows::release(int worker) {
-  std::erase_if(aside_, [&](const Aside& aside) {
-    if (aside.worker == worker) loosen(aside);
-    return aside.worker == worker;
+  std::erase_if(reserved_, [&](const Reservation& reservation) {
+    if (reservation.worker == worker) free_rows(reservation);
+    return reservation.worker == worker;
   });
 }
 
-Slice EpochRows::cut_loose(std::size_t size) {
-  Slice slice = front(loose_, size);
+Slice EpochRows::cut_freed(std::size_t size) {
+  Slice slice = front(freed_, size);
   gathered_.emplace_back(slice.rows.begin(), slice.rows.end());
   slice.rows = gathered_.back();
-  loose_.erase(loose_.begin(), loose_.begin() + static_cast<std::ptrdiff_t>(slice.rows.size()));
+  freed_.erase(freed_.begin(), freed_.begin() + static_cast<std::ptrdiff_t>(slice.rows.size()));
   return slice;
 }
 
-void EpochRows::loosen(const Aside& aside) {
-  loose_.insert(loose_.end(), aside.slice.rows.begin(), aside.slice.rows.end());
+void EpochRows::free_rows(const Reservation& reservation) {
+  freed_.insert(freed_.end(), reservation.slice.rows.begin(), reservation.slice.rows.end());
 }
 
 std::size_t EpochRows::waiting() const {
-  std::size_t rows = loose_.size();
-  for (const Aside& aside : aside_) rows += aside.slice.rows.size();
+  std::size_t rows = freed_.size();
+  for (const Reservation& reservation : reserved_) rows += reservation.slice.rows.size();
   return rows;
 }
 

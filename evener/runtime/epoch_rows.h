@@ -1,5 +1,5 @@
-// The rows of one epoch in their random order. The scheduler cuts batches from them, sets batches
-// aside for workers that prefetch, and gives rows back when a worker is lost. Each row is trained
+// The rows of one epoch in their random order. The scheduler cuts batches from them, reserves
+// batches for workers that prefetch, and returns rows when a worker is lost. Each row is trained
 // exactly once.
 #pragma once
 
@@ -23,12 +23,12 @@ struct Slice {
 
 class EpochRows {
  public:
-  /// Starts at place `next_row` of the epoch's order.
+  /// Starts at index `next_row` of the epoch's order.
   EpochRows(const EpochPlan& plan, std::uint64_t epoch, std::size_t next_row);
 
   /// A worker's next batch, or nothing if no row is left. Returned slices go first, unchanged; then
-  /// the batch set aside for the worker, if it has this size. Batches set aside for other workers
-  /// are used when nothing else is left.
+  /// the batch that is reserved for the worker, if it has this size. Batches that are reserved for
+  /// other workers are used when no other rows are left.
   std::optional<Slice> cut(int worker, std::size_t size);
   /// What `cut` would return if there were only one worker.
   std::optional<Slice> peek(std::size_t size) const;
@@ -37,10 +37,10 @@ class EpochRows {
   /// batch would stay in the optimizer's state for long.
   std::optional<Slice> cut_behind(std::size_t size);
 
-  /// Sets aside the batch that a worker will most likely get next. Returns nothing where returned
+  /// Reserves the batch that a worker will most likely get next. Returns nothing where returned
   /// slices go first or no row is left.
-  std::optional<Slice> set_aside(int worker, std::size_t size);
-  /// Any worker may get the batch that was set aside for this one.
+  std::optional<Slice> reserve(int worker, std::size_t size);
+  /// Any worker may get the batch that was reserved for this one.
   void release(int worker);
 
   /// The slice was lost with its worker. Error if that happened `most` times before: the slice is
@@ -51,7 +51,7 @@ class EpochRows {
 
   std::size_t next_row() const { return next_; }
   bool exhausted() const { return next_ == order_.size() && !has_behind(); }
-  /// Whether rows before next_row() have no worker: they were returned or are set aside.
+  /// Whether rows before next_row() have no worker: they were returned or are reserved.
   bool has_behind() const { return !returned_.empty() || waiting() > 0; }
   /// Position in the epoch, 0 .. 1, for the learning rate schedule.
   double share() const {
@@ -59,7 +59,7 @@ class EpochRows {
   }
 
  private:
-  struct Aside {
+  struct Reservation {
     int worker;
     std::size_t size;  // as requested
     Slice slice;
@@ -69,17 +69,17 @@ class EpochRows {
   /// The first batch of these rows, by the plan's balance.
   Slice front(std::span<const std::uint32_t> rows, std::size_t size) const;
   std::span<const std::uint32_t> ahead() const { return std::span(order_).subspan(next_); }
-  Slice cut_loose(std::size_t size);
-  void loosen(const Aside& aside);
-  std::size_t waiting() const;  // rows set aside or loose
+  Slice cut_freed(std::size_t size);
+  void free_rows(const Reservation& reservation);
+  std::size_t waiting() const;  // rows that are reserved or freed
 
   const EpochPlan& plan_;
   std::vector<std::uint32_t> order_;
   std::size_t next_;
   std::deque<Slice> returned_;
-  std::vector<Aside> aside_;          // at most one per worker
-  std::vector<std::uint32_t> loose_;  // were set aside, but another size was requested
-  /// Storage of batches of loose rows: slices refer to it.
+  std::vector<Reservation> reserved_;  // at most one per worker
+  std::vector<std::uint32_t> freed_;   // were reserved, but another size was requested
+  /// Storage of batches of freed rows: slices refer to it.
   std::deque<std::vector<std::uint32_t>> gathered_;
 };
 

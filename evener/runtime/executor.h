@@ -13,8 +13,8 @@
 
 namespace evener {
 
-/// A worker without a task joined or left, or its heartbeats stopped or came back.
-struct Change {
+/// A worker without a task joined or was lost, or its heartbeats stopped or resumed.
+struct MembershipChange {
   enum class Kind { joined, lost, suspected, trusted };
   Kind kind = Kind::joined;
   int worker = 0;
@@ -31,7 +31,7 @@ class Executor {
   virtual void start(Task task) = 0;
   /// Waits for the next task that ends or message that arrives. Returns nothing where a timer fires
   /// first or take_changes() has something new. Call it only while a task or message is under way,
-  /// or awaits() is true.
+  /// or waits_for_workers() is true.
   virtual std::optional<Arrival> next() = 0;
   virtual void set_timer(Seconds time) = 0;
   /// Sends a message of this size. It counts as under way, and next() returns it when it arrives.
@@ -40,12 +40,12 @@ class Executor {
   }
 
   // Membership.
-  virtual bool is_there(int /*worker*/) const { return true; }
+  virtual bool is_present(int /*worker*/) const { return true; }
   /// Changes since the last call, in the order they happened. If a worker is lost while it has a
   /// task, the task's failure reports it instead.
-  virtual std::vector<Change> take_changes() { return {}; }
-  /// Whether a run that has lost every worker waits for others to join.
-  virtual bool awaits() const { return false; }
+  virtual std::vector<MembershipChange> take_changes() { return {}; }
+  /// Whether a run that has lost every worker waits for new ones to join.
+  virtual bool waits_for_workers() const { return false; }
 
   // What updates of the global model cost. Called after the update; virtual time advances by it.
   virtual void pass_merge() {}

@@ -20,9 +20,9 @@
 
 namespace evener {
 
-/// Each worker trains a replica; merges bring the replicas together in a global model. All calls
-/// while every worker is idle. A worker whose device fails in a call is left out of it, and
-/// take_failures() reports it.
+/// Each worker trains a replica; merges combine the replicas into a global model. Call all
+/// functions while every worker is idle. A worker whose device fails in a call is left out of it,
+/// and take_failures() reports it.
 class ReplicaSharing : public Models {
  public:
   static constexpr const char* kKind = "replicas";
@@ -31,7 +31,7 @@ class ReplicaSharing : public Models {
 
   virtual void merge(const Merge& decision) = 0;
   virtual void elastic_average(const ElasticAverage& decision) = 0;
-  /// |w_i| / (number of parameters) of each worker's replica; 0 for a worker that is gone.
+  /// |w_i| / (number of parameters) of each worker's replica; 0 for a lost worker.
   virtual std::vector<double> norms() = 0;
   /// How far the replicas are from each other (replica_distance.h). Changes nothing.
   virtual double distance() = 0;
@@ -48,8 +48,8 @@ class GradientSharing : public Models {
   virtual void apply(const Apply& decision, const Step& step) = 0;
 };
 
-/// Each worker pulls the shared model and pushes what it changed. Both calls also while other
-/// workers train.
+/// Each worker pulls the shared model and pushes what it changed. Both functions may be called
+/// while other workers train.
 class PushSharing : public Models {
  public:
   static constexpr const char* kKind = "pushes";
@@ -61,8 +61,8 @@ class PushSharing : public Models {
   virtual void reject(int worker) = 0;
 };
 
-/// Each worker trains a replica and exchanges it with one peer at a time. The worker of a call is
-/// idle; average() and distance() while every worker is.
+/// Each worker trains a replica and exchanges it with one peer at a time. The worker of a call must
+/// be idle; average() and distance() need all workers to be idle.
 class PeerSharing : public Models {
  public:
   static constexpr const char* kKind = "peers";
@@ -75,7 +75,7 @@ class PeerSharing : public Models {
   virtual void complete_exchange(const CompleteExchange& decision) = 0;
   /// The global model becomes the mean of all replicas; they stay as they are.
   virtual void average() = 0;
-  /// How far a worker's replica is from where its last exchange left it: |x - ref| / |ref|.
+  /// |x - ref| / |ref| of a worker's replica x, where ref is the replica after its last exchange.
   virtual double change(int worker) const = 0;
   /// How far the replicas are from each other (replica_distance.h). Changes nothing.
   virtual double distance() = 0;
@@ -92,7 +92,7 @@ Kind& model_as(Models& models, const char* decision) {
   refuse_decision(models, decision, Kind::kKind);
 }
 
-// One file each.
+// Each is defined in its own file.
 std::unique_ptr<Models> make_single_model(const ModelSetup& setup);
 /// `overwrites`: a worker with a copy replaces the shared model by it; otherwise it adds what its
 /// step changed.

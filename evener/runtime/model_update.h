@@ -1,4 +1,4 @@
-// Numbers of a model on their way between processes, and which numbers of the model they are.
+// A message with numbers of a model: which numbers it has, and their values.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@ struct ModelUpdate {
   enum class Places {
     all,      // every number of the model
     listed,   // the rows and labels below, and everything that belongs to no row or label
-    offered,  // the places of the offer that this update answers
+    offered,  // the numbers of the offer that this update answers
   };
   Places places = Places::all;
   std::vector<std::uint32_t> rows;    // of a sparse input layer, ascending
   std::vector<std::uint32_t> labels;  // rows of the output layer's weights, ascending
-  bool some = false;                  // only some numbers of these places travel:
-  std::vector<std::uint32_t> picked;  // their positions in the order of the places, ascending
+  bool some = false;                  // only some of these numbers are sent:
+  std::vector<std::uint32_t> picked;  // their positions among these numbers, ascending
   std::vector<float> values;
-  bool half = false;  // the values are of half precision and travel in 16 bits each
+  bool half = false;  // the values have half precision and are sent in 16 bits each
   double weight = 0;  // of push-sum
 
   std::size_t ids() const { return rows.size() + labels.size() + picked.size(); }
@@ -33,9 +33,9 @@ struct ModelUpdate {
   }
 };
 
-/// Where in a parameter vector the numbers of updates belong. Rows of a sparse input layer, and
-/// rows of the output layer's weights (one a label), travel only where they are listed; everything
-/// else always travels. The order of places is the order in the vector.
+/// Maps the numbers of an update to positions in a parameter vector. Rows of a sparse input layer,
+/// and rows of the output layer's weights (one per label), are sent only where they are listed;
+/// everything else is always sent. Numbers are in the order of the vector.
 class ModelUpdateLayout {
  public:
   struct Stretch {
@@ -62,11 +62,11 @@ class ModelUpdateLayout {
   std::size_t size() const { return rows_.size() + middle_.floats + labels_.size() + tail_.floats; }
   std::size_t rows() const { return rows_.count; }
   std::size_t labels() const { return labels_.count; }
-  /// How many numbers so many listed rows and labels and the rest are.
+  /// The count of numbers in so many listed rows and labels and the rest.
   std::size_t numbers(std::size_t rows, std::size_t labels) const {
     return rows * rows_.width + middle_.floats + labels * labels_.width + tail_.floats;
   }
-  /// How many numbers the places of an offer have.
+  /// The count of numbers that an offer covers.
   std::size_t numbers(const ModelUpdate& offer) const {
     if (offer.places == ModelUpdate::Places::all) return size();
     return numbers(offer.rows.size(), offer.labels.size());
@@ -74,8 +74,8 @@ class ModelUpdateLayout {
   Stretch row(std::size_t row) const { return rows_.row(row); }
   Stretch label(std::size_t label) const { return labels_.row(label); }
 
-  /// Calls f(at, floats) for all places, or for the listed ones, in the order in which numbers
-  /// travel.
+  /// Calls f(at, floats) for all ranges of the vector, or for the listed ones, in the order in
+  /// which numbers are sent.
   template <class F>
   void for_places(bool all, std::span<const std::uint32_t> rows,
                   std::span<const std::uint32_t> labels, F f) const {
@@ -95,7 +95,7 @@ class ModelUpdateLayout {
   void for_places(const ModelUpdate& offer, F f) const {
     for_places(offer.places == ModelUpdate::Places::all, offer.rows, offer.labels, f);
   }
-  /// Calls f(at, i) for each number of an offer: its place in the model, and its index in the
+  /// Calls f(at, i) for each number of an offer: its position in the model, and its index in the
   /// values.
   template <class F>
   void for_numbers(const ModelUpdate& offer, F f) const {

@@ -1,6 +1,6 @@
 // The parameters that the workers of a run train. `Models` is what every kind of sharing has;
 // model_kinds.h adds what only one kind has (merge replicas, apply gradients, apply pushes,
-// exchange with peers). The strategy's row says which kind a run uses, and make_models() makes it.
+// exchange with peers). The strategy's catalogue row names the kind, and make_models() makes it.
 //
 // An executor runs the three parts of a task (begin, compute, end) on the worker's thread or in
 // virtual time. The scheduler carries out the policy's decisions on the same object. All executors
@@ -52,13 +52,13 @@ class Models {
   virtual void begin(const Task& /*task*/) {}
   virtual double compute(const Task& task) = 0;
   virtual void end(const Task& /*task*/) {}
-  /// Whether the worker prefetches Task::next. The scheduler then sets rows aside for it, which has
-  /// a cost where workers compete for rows.
+  /// Whether the worker prefetches Task::next. The scheduler then reserves rows for it, which has a
+  /// cost where workers compete for rows.
   virtual bool prefetches(int /*worker*/) const { return false; }
 
-  // What follows is called from the scheduler's thread, while no worker has a task.
+  // The functions below are called from the scheduler's thread, while no worker has a task.
 
-  /// The worker is gone: later calls leave it out.
+  /// The worker is lost: later calls leave it out.
   virtual void lose(int /*worker*/) {}
   /// Training continues after evaluator() or give(): replicas get back what they trained.
   virtual void resume() {}
@@ -133,7 +133,7 @@ struct ModelSetup {
 /// take plain values and do not see the strategy.
 std::unique_ptr<Models> make_models(const ModelSetup& setup, const StrategyChoice& strategy);
 
-/// Runs a task's parts one after the other on a replica, and tells each step which one is next.
+/// Runs a task's parts one after the other on a replica, and passes the next step to each step.
 /// Returns the loss summed over the task's rows.
 double step_through(Replica& replica, const Dataset* data, const Task& task);
 

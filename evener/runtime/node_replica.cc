@@ -8,17 +8,17 @@
 
 namespace evener {
 
-WorkerState memory_from(KeptVectors& kept, std::size_t worker, const WorkerState& other) {
-  WorkerState memory;
+WorkerState state_from(KeptVectors& kept, std::size_t worker, const WorkerState& other) {
+  WorkerState state;
   for (const FloatBuffer& instead : other) {
-    FloatBuffer vector = std::move(kept[kept_name(worker, memory.size() + 1)]);
+    FloatBuffer vector = std::move(kept[kept_name(worker, state.size() + 1)]);
     if (vector.size() == 0) {
       vector = FloatBuffer(instead.size());
       std::copy_n(instead.data(), instead.size(), vector.data());
     }
-    memory.push_back(std::move(vector));
+    state.push_back(std::move(vector));
   }
-  return memory;
+  return state;
 }
 
 NodeReplica::NodeReplica(std::unique_ptr<Replica> replica, const Network& network,
@@ -30,9 +30,9 @@ NodeReplica::NodeReplica(std::unique_ptr<Replica> replica, const Network& networ
       compression_(compression),
       changed_(network.sparse_input() ? network.features : 0),
       pulled_(layout_.size),
-      owed_(compression.active() ? layout_.size : 0),
-      owed_next_(compression.active() ? layout_.size : 0),
-      owed_rows_(network.sparse_input() ? network.features : 0) {}
+      residual_(compression.active() ? layout_.size : 0),
+      next_residual_(compression.active() ? layout_.size : 0),
+      residual_rows_(network.sparse_input() ? network.features : 0) {}
 
 void NodeReplica::take(const Pull& pull, const Task& task) {
   if (compression_.active() && pull.applied) commit_residual();
@@ -44,7 +44,7 @@ void NodeReplica::take(const Pull& pull, const Task& task) {
   changed_.clear();
   if (!network_.sparse_input()) return;
   for (const auto& part : task.parts) changed_.add_features(data_, part.slice.rows);
-  changed_.add(owed_rows_);
+  changed_.add(residual_rows_);
 }
 
 double NodeReplica::train(const Task& task) {
@@ -64,14 +64,14 @@ void NodeReplica::difference(std::span<float> push) {
 void NodeReplica::compress_push(const Blocks& blocks, std::span<float> push) {
   std::vector<float> values, rest;
   for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
-    for (std::size_t j = at; j < at + n; ++j) values.push_back(push[j] + owed_[j]);
+    for (std::size_t j = at; j < at + n; ++j) values.push_back(push[j] + residual_[j]);
   });
   rest.resize(values.size());
   compress(compression_, values, rest);
   std::size_t from = 0;
   for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
     std::copy_n(values.data() + from, n, push.data() + at);
-    std::copy_n(rest.data() + from, n, owed_next_.data() + at);
+    std::copy_n(rest.data() + from, n, next_residual_.data() + at);
     from += n;
   });
 }
@@ -80,48 +80,49 @@ void NodeReplica::compress_push(const Blocks& blocks, std::span<float> push) {
 void NodeReplica::commit_residual() {
   const Blocks blocks = blocks_of(network_, layout_, changed_.rows());
   for_blocks(blocks, layout_.size, [&](std::size_t at, std::size_t n) {
-    std::copy_n(owed_next_.data() + at, n, owed_.data() + at);
+    std::copy_n(next_residual_.data() + at, n, residual_.data() + at);
   });
-  list_owed_rows(changed_.rows());
+  list_residual_rows(changed_.rows());
 }
 
-void NodeReplica::list_owed_rows(std::span<const std::uint32_t> among) {
+void NodeReplica::list_residual_rows(std::span<const std::uint32_t> among) {
   const std::size_t width = blocks_of(network_, layout_, {}).width;
-  owed_rows_.clear();
+  residual_rows_.clear();
   for (const std::uint32_t row : among) {
-    const float* values = owed_.data() + row * width;
-    if (std::any_of(values, values + width, [](float v) { return v != 0; })) owed_rows_.add(row);
+    const float* values = residual_.data() + row * width;
+    if (std::any_of(values, values + width, [](float v) { return v != 0; }))
+      residual_rows_.add(row);
   }
 }
 
-WorkerState NodeReplica::memory(bool applied) {
+WorkerState NodeReplica::state(bool applied) {
   if (compression_.active() && applied) commit_residual();
-  WorkerState memory;
+  WorkerState state;
   for (int vector = 1; vector < replica_->vectors(); ++vector) {
-    replica_->store(vector, memory.emplace_back(layout_.size).span());
+    replica_->store(vector, state.emplace_back(layout_.size).span());
   }
-  if (!compression_.active()) return memory;
-  std::copy_n(owed_.data(), layout_.size, memory.emplace_back(layout_.size).data());
-  return memory;
+  if (!compression_.active()) return state;
+  std::copy_n(residual_.data(), layout_.size, state.emplace_back(layout_.size).data());
+  return state;
 }
 
-void NodeReplica::remember(WorkerState memory) {
+void NodeReplica::restore(WorkerState state) {
   const auto states = static_cast<std::size_t>(replica_->vectors()) - 1;
   const std::size_t all = states + (compression_.active() ? 1 : 0);
-  if (memory.empty()) {
-    for (std::size_t i = 0; i < all; ++i) memory.emplace_back(layout_.size);
+  if (state.empty()) {
+    for (std::size_t i = 0; i < all; ++i) state.emplace_back(layout_.size);
   }
-  if (memory.size() != all) throw Error("a memory of another optimizer");
+  if (state.size() != all) throw Error("a state of another optimizer");
   for (std::size_t i = 0; i < states; ++i) {
-    replica_->load(static_cast<int>(i) + 1, memory[i].span());
+    replica_->load(static_cast<int>(i) + 1, state[i].span());
   }
   if (!compression_.active()) return;
-  owed_ = std::move(memory.back());
+  residual_ = std::move(state.back());
   changed_.clear();
   if (!network_.sparse_input()) return;
   std::vector<std::uint32_t> rows(network_.features);
   std::iota(rows.begin(), rows.end(), 0);
-  list_owed_rows(rows);
+  list_residual_rows(rows);
 }
 
 }  // namespace evener

@@ -1,5 +1,5 @@
-// A worker's half of a parameter server: it takes a pull, trains on it, and computes what changed.
-// The server's half is parameter_store.h.
+// The worker's side of a parameter server: it loads a pull, trains on it, and computes the push.
+// The server's side is parameter_store.h.
 #pragma once
 
 #include <map>
@@ -16,13 +16,13 @@
 
 namespace evener {
 
-/// What a worker keeps beside the model: its optimizer's vectors, and with compression what it has
-/// not sent yet.
+/// The state that a worker keeps beside the model: its optimizer's vectors, and with compression
+/// the residual that it has not sent yet.
 using WorkerState = std::vector<FloatBuffer>;
 
-/// The state of a worker in a checkpoint; vectors that are missing there are copied from `other`.
-WorkerState memory_from(std::map<std::string, FloatBuffer>& kept, std::size_t worker,
-                        const WorkerState& other);
+/// The state of a worker in a checkpoint. Missing vectors are copied from `other`.
+WorkerState state_from(std::map<std::string, FloatBuffer>& kept, std::size_t worker,
+                       const WorkerState& other);
 
 class NodeReplica {
  public:
@@ -36,14 +36,14 @@ class NodeReplica {
   void take(const Pull& pull, const Task& task);
   /// The loss summed over the rows.
   double train(const Task& task);
-  /// Writes what changed, after compression, into a vector of the model's size, at the places of
-  /// changed() and of the dense part.
+  /// Writes what changed, after compression, into a vector of the model's size: the rows of
+  /// changed() and the dense part.
   void difference(std::span<float> push);
 
-  /// Its state, while none of its pushes waits. `applied`: whether the last one was applied.
-  WorkerState memory(bool applied);
-  /// Restores a state; an empty one resets it. Error where it is of another network or optimizer.
-  void remember(WorkerState memory);
+  /// Call it while none of its pushes waits. `applied`: whether the last push was applied.
+  WorkerState state(bool applied);
+  /// Restores a state; an empty one resets it. Error if it belongs to another network or optimizer.
+  void restore(WorkerState state);
 
   const std::vector<std::uint32_t>& changed() const { return changed_.rows(); }
   Replica& device() { return *replica_; }
@@ -51,7 +51,7 @@ class NodeReplica {
 
  private:
   void commit_residual();
-  void list_owed_rows(std::span<const std::uint32_t> among);
+  void list_residual_rows(std::span<const std::uint32_t> among);
   void compress_push(const Blocks& blocks, std::span<float> push);
 
   std::unique_ptr<Replica> replica_;
@@ -60,11 +60,11 @@ class NodeReplica {
   const Dataset& data_;
   Compression compression_;
   RowSet changed_;      // by the current task, or by the push that waits
-  FloatBuffer pulled_;  // the model as it was pulled, at the places that were
-  // With compression: what was not sent yet, and what will not have been sent if the current push
-  // is applied. A push that is rejected changes nothing.
-  FloatBuffer owed_, owed_next_;
-  RowSet owed_rows_;
+  FloatBuffer pulled_;  // the rows and the dense part that were pulled last
+  // With compression: the residual that was not sent yet, and the residual after the current push
+  // is applied. A rejected push does not change it.
+  FloatBuffer residual_, next_residual_;
+  RowSet residual_rows_;
 };
 
 }  // namespace evener

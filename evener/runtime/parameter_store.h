@@ -1,9 +1,10 @@
-// The server's half of a parameter server: the model, its versions, and pushes that wait for the
-// policy's decision. The workers' half is node_replica.h; between them is a call, or a network.
+// The server's side of a parameter server: the model, its versions, and pushes that wait for the
+// policy's decision. The worker's side is node_replica.h. Both are in one process, or connected by
+// a network.
 //
-// Of a sparse input layer only rows that changed since a worker's last pull travel to it, and only
-// rows that it changed travel back. Workers pull and push while the scheduler updates the model: a
-// lock makes each pull see whole updates.
+// In a sparse input layer, a pull has only the rows that changed since the worker's last pull, and
+// a push only the rows that the worker changed. Workers pull and push while the scheduler updates
+// the model: a lock makes each pull see whole updates.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace evener {
 
-/// What a worker gets.
+/// What a worker receives.
 struct Pull {
   bool whole = false;               // everything; otherwise these rows and the dense part
   bool applied = false;             // whether its last push, if there was one, was applied
@@ -34,8 +35,8 @@ class ParameterStore {
   /// Calls copy(pull, model) while the model does not change.
   void pull(int node, const std::function<void(const Pull&, std::span<const float>)>& copy);
 
-  /// A vector of zeros. What a worker has changed is written there, at the places of its rows and
-  /// of the dense part, and then `push` is called.
+  /// A vector of zeros. The caller writes the worker's changed rows and the dense part into it, and
+  /// then calls `push`.
   std::span<float> pushed_to(int node) { return at(node).push.span(); }
   void push(int node, std::vector<std::uint32_t> rows);
 
@@ -45,15 +46,15 @@ class ParameterStore {
   void reject(int node);
   /// The worker is lost: a push that waits is dropped.
   void forget(int node);
-  // The next pull is a whole one: for a worker whose copy was overwritten, for all after the model
-  // was.
+  // The next pull has the whole model: for a worker whose copy was overwritten, or for all workers
+  // after the model was.
   void renew(int node) { at(node).fresh = false; }
   void renew_all();
 
   /// Whether the worker's last push was applied, before its next pull.
   bool applied(int node) { return at(node).applied; }
 
-  /// Of the model's updates; empty where there is none.
+  /// The momentum of the model's updates; empty where there is none.
   const FloatBuffer& momentum() const { return momentum_; }
   void set_momentum(FloatBuffer momentum);
 
@@ -87,7 +88,7 @@ class ParameterStore {
   MergeWalk walk_;
   std::uint64_t version_ = 0;
   std::vector<std::uint64_t> row_versions_;  // of the last update of a sparse input row
-  RowSet ever_;                              // rows that momentum goes on in
+  RowSet ever_;                              // rows with momentum
   std::vector<Node> nodes_;
 };
 

@@ -58,8 +58,8 @@ ModelUpdate PeerReplica::offer() {
     if (!options_.push_sum) return;
     weight_ /= 2;
     update.weight = weight_;
-    // w x = w/2 (x + owed) + w/2 (x - owed), and the second term was sent.
-    if (update.half) map_.for_numbers(update, [&](auto at, auto i) { own_[at] += owed_[i]; });
+    // w x = w/2 (x + residual) + w/2 (x - residual), and the second term was sent.
+    if (update.half) map_.for_numbers(update, [&](auto at, auto i) { own_[at] += residual_[i]; });
     follow(update);  // the receiver has these numbers
   });
   return update;
@@ -71,7 +71,7 @@ ModelUpdate PeerReplica::answer(const ModelUpdate& offer) {
     const double sum = weight_ + offer.weight;
     with_own([&] {
       pack(offer, mine);
-      apart_ = pair_distance(offer.values, mine.values);
+      exchange_distance_ = pair_distance(offer.values, mine.values);
       const auto share = static_cast<float>(offer.weight / sum);
       move(offer, offer.values, mine.values, share);
       if (!tracks()) return;
@@ -86,7 +86,7 @@ ModelUpdate PeerReplica::answer(const ModelUpdate& offer) {
   with_own([&] {
     pack(offer, mine);
     round(mine);
-    apart_ = pair_distance(offer.values, mine.values);
+    exchange_distance_ = pair_distance(offer.values, mine.values);
     move(offer, offer.values, mine.values, 0.5F);
     follow(offer);
   });
@@ -95,9 +95,9 @@ ModelUpdate PeerReplica::answer(const ModelUpdate& offer) {
 
 void PeerReplica::complete_exchange(const ModelUpdate& offered, const ModelUpdate& reply) {
   change_ = 0;
-  apart_.reset();
+  exchange_distance_.reset();
   if (options_.push_sum) return;
-  apart_ = pair_distance(offered.values, reply.values);
+  exchange_distance_ = pair_distance(offered.values, reply.values);
   with_own([&] {
     move(offered, reply.values, offered.values, 0.5F);
     follow(offered);
@@ -111,26 +111,26 @@ ModelUpdate PeerReplica::whole() {
   return update;
 }
 
-PeerReplicaState PeerReplica::memory() {
-  PeerReplicaState memory;
+PeerReplicaState PeerReplica::state() {
+  PeerReplicaState state;
   for (int i = 1; i < replica_->vectors(); ++i) {
-    replica_->store(i, memory.optimizer.emplace_back(map_.size()).span());
+    replica_->store(i, state.optimizer.emplace_back(map_.size()).span());
   }
-  memory.reference = FloatBuffer(reference_.size());
-  std::copy_n(reference_.data(), reference_.size(), memory.reference.data());
-  memory.behind = behind_;
-  memory.weight = weight_;
-  return memory;
+  state.reference = FloatBuffer(reference_.size());
+  std::copy_n(reference_.data(), reference_.size(), state.reference.data());
+  state.behind = behind_;
+  state.weight = weight_;
+  return state;
 }
 
-void PeerReplica::remember(const PeerReplicaState& memory) {
-  for (std::size_t i = 0; i < memory.optimizer.size(); ++i) {
-    replica_->load(static_cast<int>(i) + 1, memory.optimizer[i].span());
+void PeerReplica::restore(const PeerReplicaState& state) {
+  for (std::size_t i = 0; i < state.optimizer.size(); ++i) {
+    replica_->load(static_cast<int>(i) + 1, state.optimizer[i].span());
   }
-  weight_ = memory.weight;
-  if (!tracks() || memory.reference.size() != map_.size()) return;
-  measure_from(memory.reference.span());
-  behind_ = memory.behind;
+  weight_ = state.weight;
+  if (!tracks() || state.reference.size() != map_.size()) return;
+  measure_from(state.reference.span());
+  behind_ = state.behind;
   with_own([&] {
     for (std::uint32_t row = 0; row < map_.rows(); ++row) {
       if (distance(map_.row(row)) > 0) touched_.add(row);
@@ -189,15 +189,15 @@ void PeerReplica::pick(ModelUpdate& update) const {
   map_.for_places(update, [&](std::size_t at, std::size_t n) {
     for (std::size_t j = at; j < at + n; ++j) changes.push_back(own_[j] - reference_[j]);
   });
-  std::vector<float> owed(changes.size());
-  compress(options_.compression, changes, owed);
+  std::vector<float> residual(changes.size());
+  compress(options_.compression, changes, residual);
   update.some = true;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (changes[i] != 0) update.picked.push_back(static_cast<std::uint32_t>(i));
   }
 }
 
-/// Fills the update with this model's numbers at these places.
+/// Fills the update with this model's numbers at the positions of `at`.
 void PeerReplica::pack(const ModelUpdate& at, ModelUpdate& update) const {
   if (at.some) {
     update.values.reserve(at.picked.size());
@@ -213,11 +213,11 @@ void PeerReplica::pack(const ModelUpdate& at, ModelUpdate& update) const {
 void PeerReplica::round(ModelUpdate& update) {
   if (options_.compression.kind != Compression::Kind::fp16) return;
   update.half = true;
-  owed_.resize(update.values.size());
-  compress(options_.compression, update.values, owed_);
+  residual_.resize(update.values.size());
+  compress(options_.compression, update.values, residual_);
 }
 
-/// x += share (to - from) at the places of the offer. Both peers of an exchange use the same two
+/// x += share (to - from) at the positions of the offer. Both peers of an exchange use the same two
 /// numbers, in opposite order: their moves are opposite to the bit.
 void PeerReplica::move(const ModelUpdate& offer, const std::vector<float>& to,
                        const std::vector<float>& from, float share) {
@@ -229,7 +229,7 @@ void PeerReplica::set_reference(std::size_t at, float value) {
   length_ += static_cast<double>(value) * value - static_cast<double>(was) * was;
 }
 
-/// Changes are measured from the current numbers at the places of the offer from now on.
+/// From now on, changes are measured from the current numbers at the positions of the offer.
 void PeerReplica::follow(const ModelUpdate& offer) {
   change_ = behind_ = 0;
   if (tracks()) {

@@ -63,15 +63,15 @@ class PeerReplica {
   void complete_exchange(const ModelUpdate& offered, const ModelUpdate& reply);
 
   /// The pair_distance (replica_distance.h) of both models in the last answer() or
-  /// complete_exchange(), over the numbers that were sent; nothing where the peer's were not sent.
-  std::optional<double> apart() const { return apart_; }
+  /// complete_exchange(), over the numbers that were sent; nothing if the peer's were not sent.
+  std::optional<double> exchange_distance() const { return exchange_distance_; }
 
   /// The whole model.
   ModelUpdate whole();
 
-  PeerReplicaState memory();
+  PeerReplicaState state();
   /// Call it after start_from. Without a reference, all of the model counts as sent.
-  void remember(const PeerReplicaState& memory);
+  void restore(const PeerReplicaState& state);
 
   /// Calls read(model) with the parameters in host memory.
   template <class F>
@@ -114,15 +114,15 @@ class PeerReplica {
   ModelUpdateLayout map_;
   const Dataset& data_;
   PeerOptions options_;
-  RowSet touched_;           // rows with a step since they were last exchanged
-  FloatBuffer own_;          // the parameters, inside with_own()
-  FloatBuffer reference_;    // the model as it was last sent; empty where nothing needs it
-  std::vector<float> owed_;  // rounding error of the last update
-  double length_ = 0;        // squared norm of the reference
-  double behind_ = 0;        // squared distance from it after the last exchange
+  RowSet touched_;               // rows with a step since they were last exchanged
+  FloatBuffer own_;              // the parameters, inside with_own()
+  FloatBuffer reference_;        // the model as it was last sent; empty where nothing needs it
+  std::vector<float> residual_;  // rounding error of the last update
+  double length_ = 0;            // squared norm of the reference
+  double behind_ = 0;            // squared distance from it after the last exchange
   double change_ = 0;
   double weight_ = 1;  // of push-sum
-  std::optional<double> apart_;
+  std::optional<double> exchange_distance_;
 };
 
 }  // namespace evener

@@ -32,7 +32,7 @@ struct EpochPlan {
 struct Position {
   std::uint64_t step = 0;      // updates so far
   std::uint64_t epoch = 0;     // epochs completed
-  std::uint64_t next_row = 0;  // place in the current epoch's order
+  std::uint64_t next_row = 0;  // index in the current epoch's order
   double loss_sum = 0;         // over the epoch's rows so far
 };
 

@@ -14,8 +14,8 @@ double replica_distance(std::span<const FloatBuffer> replicas) {
     if (replica.size() > 0) present.push_back(&replica);
   }
   if (present.size() < 2) return 0;
-  // In double precision the mean of equal floats is exactly that float. There is one sum per place
-  // in a block, so that the loops vectorize.
+  // In double precision the mean of equal floats is exactly that float. There is one sum per
+  // position in a block, so that the loops vectorize.
   constexpr std::size_t kBlock = 1024;
   std::array<double, kBlock> mean, squares{}, lengths{};
   const auto count = static_cast<double>(present.size());
@@ -35,20 +35,20 @@ double replica_distance(std::span<const FloatBuffer> replicas) {
       for (std::size_t j = 0; j < n; ++j) squares[j] += (own[j] - mean[j]) * (own[j] - mean[j]);
     }
   }
-  const double apart = std::accumulate(squares.begin(), squares.end(), 0.0) / count;
+  const double squared_distance = std::accumulate(squares.begin(), squares.end(), 0.0) / count;
   const double length = std::accumulate(lengths.begin(), lengths.end(), 0.0);
-  return std::sqrt(apart / std::max(length, 1e-30));
+  return std::sqrt(squared_distance / std::max(length, 1e-30));
 }
 
 double pair_distance(std::span<const float> a, std::span<const float> b) {
-  double apart = 0, length = 0;
+  double squared_distance = 0, length = 0;
   for (std::size_t j = 0; j < a.size(); ++j) {
     const double d = static_cast<double>(a[j]) - b[j];
     const double m = 0.5 * (static_cast<double>(a[j]) + b[j]);
-    apart += d * d;
+    squared_distance += d * d;
     length += m * m;
   }
-  return std::sqrt(apart / std::max(length, 1e-30));
+  return std::sqrt(squared_distance / std::max(length, 1e-30));
 }
 
 // The mean square distance of two of n replicas is 2n / (n - 1) times the mean square distance of

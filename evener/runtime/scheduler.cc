@@ -7,7 +7,7 @@ namespace evener {
 
 namespace {
 
-/// Also when an error ends the epoch: the caller's position may be gone after that.
+/// Also when an error ends the epoch: the caller's position may not exist after that.
 struct ClosesLedger {
   EpochLedger& ledger;
   ~ClosesLedger() { ledger.close(); }
@@ -27,7 +27,7 @@ Scheduler::Scheduler(const EpochPlan& plan, Policy& policy, Models& models, Exec
       ledger_(workers_.size()),
       statuses_(workers_.size()) {
   for (int i = 0; i < static_cast<int>(workers_.size()); ++i) {
-    if (executor_.is_there(i)) join(i);
+    if (executor_.is_present(i)) join(i);
   }
 }
 
@@ -51,15 +51,15 @@ bool Scheduler::run_epoch(Position& position,
   const EpochRows& rows = ledger_.rows();
   // Once, unless a worker fails in the last merge: its rows are then trained in another round.
   do {
-    tell(EpochBegan{position.epoch, total, executor_.now()});
+    notify(EpochBegan{position.epoch, total, executor_.now()});
     for (update_membership(); under_way_ > 0 || waits_for_workers(); update_membership()) {
       if (auto arrival = executor_.next()) {
         handle(std::move(*arrival));
       } else {
-        tell(TimerFired{executor_.now()});
+        notify(TimerFired{executor_.now()});
       }
     }
-    tell(EpochEnded{});
+    notify(EpochEnded{});
   } while (rows.has_behind());
   if (!pausing_ && !rows.exhausted()) {
     throw Error("the strategy left rows of the epoch untrained");
@@ -92,17 +92,17 @@ std::vector<std::string> Scheduler::take_cuts() {
 }
 
 /// Decisions may cause more events: those wait until the decisions at hand are carried out.
-void Scheduler::tell(const Event& event) {
+void Scheduler::notify(const Event& event) {
   events_.push(event);
-  if (telling_) return;
-  telling_ = true;
+  if (notifying_) return;
+  notifying_ = true;
   while (!events_.empty()) {
     const Event next = std::move(events_.front());
     events_.pop();
     for (const Decision& decision : policy_.on(next)) act(decision);
     start_prefetching_tasks();
   }
-  telling_ = false;
+  notifying_ = false;
 }
 
 void Scheduler::act(const Decision& decision) {
@@ -143,7 +143,7 @@ void Scheduler::apply(const Apply& decision) {
 void Scheduler::measure_norms() {
   const auto norms = model_as<ReplicaSharing>(models_, "Measure").norms();
   drop_failures();
-  tell(Measured{norms});
+  notify(Measured{norms});
 }
 
 template <class F>
@@ -157,7 +157,7 @@ void Scheduler::merge_all(F merge) {
   }
   drop_failures();
   ledger_.mark_all_merged();
-  tell(Merged{executor_.now()});
+  notify(Merged{executor_.now()});
 }
 
 }  // namespace evener

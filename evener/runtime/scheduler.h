@@ -1,8 +1,8 @@
-// The scheduler carries out a policy. It tells the policy events, turns the policy's decisions into
-// tasks, merges and messages, and keeps the ledger of the epoch's rows. It has no thread and no
-// clock of its own: an executor runs the tasks, and Models holds the parameters.
+// The scheduler carries out a policy. It sends events to the policy, turns the policy's decisions
+// into tasks, merges and messages, and keeps the ledger of the epoch's rows. It has no thread and
+// no clock of its own: an executor runs the tasks, and Models holds the parameters.
 //
-// A run of two devices, step by step: run_epoch() tells EpochBegan; the policy answers an Assign
+// A run of two devices, step by step: run_epoch() sends EpochBegan; the policy returns an Assign
 // for each worker; the executor runs the two tasks; each Arrival becomes a Finished event, which
 // the policy answers with the next Assign, or with a Merge when it is time for one. When no rows
 // are left and no task is under way, EpochEnded lets the policy merge what is not merged yet. The
@@ -68,7 +68,7 @@ class Scheduler {
   struct WorkerStatus {
     std::uint64_t steps = 0;  // assigned so far
     bool lost = false;
-    bool cut_reported = false;  // the user was told that its memory is too small
+    bool cut_reported = false;  // the user was informed that its memory is too small
   };
   /// A task whose worker prefetches: it starts when its next batch is known.
   struct PrefetchingTask {
@@ -77,13 +77,13 @@ class Scheduler {
   };
 
   // Events and decisions.
-  void tell(const Event& event);
+  void notify(const Event& event);
   void act(const Decision& decision);
   void merge(const Merge& decision);
   void elastic_average(const ElasticAverage& decision);
   void apply(const Apply& decision);
   void measure_norms();
-  /// Runs a merge over all workers and tells Merged.
+  /// Runs a merge over all workers and sends Merged.
   template <class F>
   void merge_all(F merge);
   /// Whether the next merge is the last one of this call of run_epoch.
@@ -138,8 +138,8 @@ class Scheduler {
 
   EpochLedger ledger_;
   std::function<bool(const StepReport&)> after_step_;
-  std::queue<Event> events_;  // that the policy has not been told yet
-  bool telling_ = false;
+  std::queue<Event> events_;  // that the policy has not received yet
+  bool notifying_ = false;
   std::vector<PrefetchingTask> prefetching_;
   bool pausing_ = false;
   std::size_t under_way_ = 0;  // tasks and messages

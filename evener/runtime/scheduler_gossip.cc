@@ -39,7 +39,7 @@ void Scheduler::average() {
   peers.average();
   drop_failures();
   ledger_.mark_all_merged();
-  tell(Merged{executor_.now()});
+  notify(Merged{executor_.now()});
 }
 
 void Scheduler::send(const GossipMessage& message, std::size_t bytes) {
@@ -49,7 +49,7 @@ void Scheduler::send(const GossipMessage& message, std::size_t bytes) {
 
 void Scheduler::deliver(const GossipMessage& message) {
   if (status(message.to).lost) return;
-  tell(Delivered{message, executor_.now()});
+  notify(Delivered{message, executor_.now()});
 }
 
 }  // namespace evener

@@ -56,7 +56,7 @@ Step Scheduler::next_step(const Assign& decision) {
 }
 
 void Scheduler::assign(const Assign& decision) {
-  // The policy has not been told yet that this worker is lost. Its rows stay for the others.
+  // The policy has not received the loss of this worker yet. Its rows stay for the others.
   if (status(decision.worker).lost) return;
   check_work(decision);
   report_cut(decision);
@@ -74,7 +74,7 @@ void Scheduler::assign(const Assign& decision) {
     ++status(decision.worker).steps;
     task.parts.push_back({*slice, step});
   }
-  if (task.parts.empty()) return tell(OutOfRows{decision.worker});
+  if (task.parts.empty()) return notify(OutOfRows{decision.worker});
   // All gradients of a round make one update, with the learning rate of the first part.
   if (task.work == Work::gradient && gradient_step_.number != task.parts.front().step.number) {
     gradient_step_ = task.parts.front().step;
@@ -90,13 +90,13 @@ void Scheduler::assign(const Assign& decision) {
   }
 }
 
-/// Called after all assignments of one event, so that setting rows aside does not change which rows
-/// a round gets.
+/// Called after all assignments of one event, so that reservations do not change which rows a round
+/// gets.
 void Scheduler::start_prefetching_tasks() {
   for (auto& [decision, task] : prefetching_) {
     EpochRows& rows = ledger_.rows();
     const auto slice = workers_.size() == 1 ? rows.peek(decision.rows)
-                                            : rows.set_aside(decision.worker, decision.rows);
+                                            : rows.reserve(decision.worker, decision.rows);
     if (slice) {
       const std::uint64_t number = task.parts.back().step.number + 1;
       task.next = Part{*slice, {number, next_step(decision).learning_rate}};
@@ -126,7 +126,7 @@ void Scheduler::complete_task(const Arrival& arrival) {
     throw DivergedError(
         fmt::format("the loss of step {} is not finite", task.parts.front().step.number));
   }
-  timeline_.add_task(task, arrival.spent, work.shared ? version_ - task.version : 0);
+  timeline_.add_task(task, arrival.stats, work.shared ? version_ - task.version : 0);
   if (task.work != Work::pushed) version_ += task.parts.size();
   if (task.work != Work::gradient) ledger_.position().step += task.parts.size();
   // A single worker's replica is the global model, but its pushes can be rejected.
@@ -136,8 +136,8 @@ void Scheduler::complete_task(const Arrival& arrival) {
   if (!after_step_(report)) pausing_ = true;
   const Seconds now = executor_.now();
   const double change = peers_ != nullptr ? peers_->change(task.worker) : 0;
-  tell(Finished{task.worker, task.nominal(), now - task.assigned, now, change,
-                arrival.spent.compute});
+  notify(Finished{task.worker, task.nominal(), now - task.assigned, now, change,
+                  arrival.stats.compute});
 }
 
 /// The push is not finite or has the wrong shape. Many in a row mean that the training diverged.
@@ -152,7 +152,7 @@ void Scheduler::refuse_invalid_push(const Arrival& arrival) {
   }
   ledger_.return_invalid(arrival.task.parts);
   timeline_.add_reject(worker);
-  tell(InvalidPush{worker, executor_.now()});
+  notify(InvalidPush{worker, executor_.now()});
 }
 
 void Scheduler::apply_pushes(const ApplyPushes& decision) {

@@ -1,5 +1,5 @@
 // The scheduler's workers: they join, leave and fail. The rows of a worker that is lost go back to
-// the epoch, and the policy is told.
+// the epoch, and the policy receives an event.
 #include <fmt/format.h>
 
 #include "evener/runtime/scheduler.h"
@@ -23,31 +23,31 @@ void Scheduler::join(int worker) {
   ++present_;
   status(worker).lost = false;
   timeline_.set_lost(worker, false);
-  tell(Joined{worker, workers_[static_cast<std::size_t>(worker)]});
+  notify(Joined{worker, workers_[static_cast<std::size_t>(worker)]});
 }
 
 void Scheduler::update_membership() {
-  const auto apply_change = [&](const Change& change) {
+  const auto apply_change = [&](const MembershipChange& change) {
     WorkerTraits& traits = workers_[static_cast<std::size_t>(change.worker)];
     switch (change.kind) {
-      case Change::Kind::joined:
+      case MembershipChange::Kind::joined:
         notes_.push_back(fmt::format("{} has joined", traits.name));
         traits.most_rows = change.most_rows;
         return join(change.worker);
-      case Change::Kind::lost:
+      case MembershipChange::Kind::lost:
         return lose(change.worker, change.why);
-      case Change::Kind::suspected:
-        return tell(Suspected{change.worker, true, executor_.now()});
-      case Change::Kind::trusted:
-        return tell(Suspected{change.worker, false, executor_.now()});
+      case MembershipChange::Kind::suspected:
+        return notify(Suspected{change.worker, true, executor_.now()});
+      case MembershipChange::Kind::trusted:
+        return notify(Suspected{change.worker, false, executor_.now()});
     }
     throw Error("a worker changed in an unknown way");
   };
-  for (const Change& change : executor_.take_changes()) apply_change(change);
+  for (const MembershipChange& change : executor_.take_changes()) apply_change(change);
 }
 
 bool Scheduler::waits_for_workers() const {
-  return present_ == 0 && executor_.awaits() && !pausing_ && !ledger_.exhausted();
+  return present_ == 0 && executor_.waits_for_workers() && !pausing_ && !ledger_.exhausted();
 }
 
 void Scheduler::lose(int worker, const std::string& why) {
@@ -58,12 +58,12 @@ void Scheduler::lose(int worker, const std::string& why) {
 void Scheduler::drop(int worker, const std::string& why, std::span<const Part> parts) {
   const std::string reason = blame(workers_[static_cast<std::size_t>(worker)].name, why);
   timeline_.set_lost(worker, true);
-  if (--present_ == 0 && !executor_.awaits()) throw DeviceError(reason);
+  if (--present_ == 0 && !executor_.waits_for_workers()) throw DeviceError(reason);
   dropped_workers_.push_back(reason);
-  const int most = executor_.awaits() ? kMostLossesInCluster : 1;
+  const int most = executor_.waits_for_workers() ? kMostLossesInCluster : 1;
   const std::size_t nominal = ledger_.return_lost(worker, parts, most);
   status(worker) = {.lost = true};
-  tell(Lost{worker, nominal, executor_.now()});
+  notify(Lost{worker, nominal, executor_.now()});
 }
 
 void Scheduler::drop_failures() {

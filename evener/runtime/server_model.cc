@@ -100,9 +100,9 @@ class ServerModel final : public PushSharing {
     keep_copy(store_.momentum(), kServerMomentum, kept);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       with(static_cast<int>(i), [&](Replica& /*replica*/) {
-        WorkerState memory = workers_[i].node.memory(store_.applied(static_cast<int>(i)));
-        for (std::size_t k = 0; k < memory.size(); ++k) {
-          kept[kept_name(i, k + 1)] = std::move(memory[k]);
+        WorkerState state = workers_[i].node.state(store_.applied(static_cast<int>(i)));
+        for (std::size_t k = 0; k < state.size(); ++k) {
+          kept[kept_name(i, k + 1)] = std::move(state[k]);
         }
       });
     }
@@ -119,14 +119,14 @@ class ServerModel final : public PushSharing {
     if (compression_.active()) first.emplace_back(size_);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       with(static_cast<int>(i),
-           [&](Replica& /*replica*/) { workers_[i].node.remember(memory_from(kept, i, first)); });
+           [&](Replica& /*replica*/) { workers_[i].node.restore(state_from(kept, i, first)); });
     }
   }
   std::size_t bytes() const override { return size_ * sizeof(float); }
 
  private:
   ServedWorker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
-  /// Returns false if the worker is gone or its device fails.
+  /// Returns false if the worker is lost or its device fails.
   template <class F>
   bool with(int index, F work) {
     ServedWorker& worker = at(index);

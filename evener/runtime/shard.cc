@@ -4,7 +4,7 @@ namespace evener {
 
 namespace {
 
-/// Where the parts of so many things begin, and where the last ends.
+/// The start of each part, and the end of the last one.
 std::size_t cut(std::size_t things, std::size_t parts, std::size_t part) {
   return things / parts * part + std::min(part, things % parts);
 }

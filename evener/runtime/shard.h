@@ -20,7 +20,7 @@ struct Shard {
 };
 
 /// The vector cut into so many parts of nearly equal size. Rows and the rest are cut separately,
-/// because only rows that changed travel.
+/// because only changed rows are sent.
 std::vector<Shard> shards_of(const Network& network, std::size_t count);
 /// All of it.
 Shard whole_shard(const Network& network);

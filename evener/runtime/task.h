@@ -1,5 +1,5 @@
 // A task: the batch or batches that the scheduler gives to one worker. An executor runs it and
-// returns it in an Arrival, with its loss and with where its time went.
+// returns it in an Arrival, with its loss and its timing.
 #pragma once
 
 #include <cstddef>
@@ -49,19 +49,19 @@ struct Task {
   }
 };
 
-/// Where a task's time went.
-struct Spent {
+/// The timing and traffic of a task.
+struct TaskStats {
   Seconds begin = 0;  // when the work began, on the executor's clock
   Seconds compute = 0, transfer = 0;
   Seconds end = 0;
-  std::size_t bytes = 0;  // that the pull and the push moved
+  std::size_t bytes = 0;  // of the pull and the push
 };
 
 /// What an executor returns: a task that has ended, or a gossip message that has arrived.
 struct Arrival {
   Task task;
   double loss_sum = 0;  // over the task's rows
-  Spent spent;
+  TaskStats stats;
   std::string failure;                     // not empty: the worker is lost, and why
   std::string invalid;                     // not empty: the push cannot be used, and why
   std::optional<GossipMessage> message{};  // set: this message has arrived, and no task has ended

@@ -26,14 +26,14 @@ void Timeline::keep(const TimelineEntry& entry) {
   if (entries_.size() < kMostEntries) entries_.push_back(entry);
 }
 
-void Timeline::add_task(const Task& task, const Spent& spent, std::uint64_t staleness) {
+void Timeline::add_task(const Task& task, const TaskStats& stats, std::uint64_t staleness) {
   WorkerTotals& totals = totals_[static_cast<std::size_t>(task.worker)];
   ++totals.tasks;
   totals.updates += task.parts.size();
   totals.rows += task.rows();
-  totals.compute += spent.compute;
-  totals.transfer += spent.transfer;
-  totals.bytes += spent.bytes;
+  totals.compute += stats.compute;
+  totals.transfer += stats.transfer;
+  totals.bytes += stats.bytes;
   totals.staleness_sum += static_cast<double>(staleness * task.parts.size());
   totals.staleness_max = std::max(totals.staleness_max, staleness);
   const auto bound = std::lower_bound(kStalenessBounds.begin(), kStalenessBounds.end(), staleness);
@@ -42,8 +42,8 @@ void Timeline::add_task(const Task& task, const Spent& spent, std::uint64_t stal
   // The last batch of an epoch is a remainder and says nothing about the strategy's batch size.
   totals.last_batch = std::max(batch, totals.batch_before);
   totals.batch_before = batch;
-  keep({task.worker, task.work, task.rows(), batch, task.parts.size(), staleness, spent.begin,
-        spent.end, spent.transfer});
+  keep({task.worker, task.work, task.rows(), batch, task.parts.size(), staleness, stats.begin,
+        stats.end, stats.transfer});
 }
 
 void Timeline::add_merge(Seconds begin, Seconds end) {

@@ -39,8 +39,8 @@ struct WorkerTotals {
   std::uint64_t staleness_max = 0;
   StalenessCounts staleness_counts{};
   std::size_t last_batch = 0, batch_before = 0;
-  bool lost = false;  // it failed or left, and has not joined again
-  bool came = false;  // it was present at any time
+  bool lost = false;         // it failed or left, and has not joined again
+  bool was_present = false;  // at any time
 };
 
 class Timeline {
@@ -48,12 +48,12 @@ class Timeline {
   explicit Timeline(std::vector<std::string> workers)
       : names_(std::move(workers)), totals_(names_.size()) {}
 
-  void add_task(const Task& task, const Spent& spent, std::uint64_t staleness);
+  void add_task(const Task& task, const TaskStats& stats, std::uint64_t staleness);
   void add_merge(Seconds begin, Seconds end);
   void set_lost(int worker, bool lost) {
     WorkerTotals& totals = totals_[static_cast<std::size_t>(worker)];
     totals.lost = lost;
-    totals.came = totals.came || !lost;
+    totals.was_present = totals.was_present || !lost;
   }
   void add_message(int worker, std::size_t bytes) {
     totals_[static_cast<std::size_t>(worker)].bytes += bytes;

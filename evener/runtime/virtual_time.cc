@@ -53,26 +53,26 @@ class VirtualTime final : public Executor {
   void start(Task task) override {
     SimulatedTiming& timing = timings_[static_cast<std::size_t>(task.worker)];
     Arrival arrival;
-    Spent& spent = arrival.spent;
-    spent.begin = now_;
+    TaskStats& stats = arrival.stats;
+    stats.begin = now_;
     // Parts run side by side: the longest determines the time.
     std::size_t nonzeros = 0;
     for (const auto& part : task.parts) {
       const std::size_t own = nonzeros_of(part.slice);
-      spent.compute = std::max(spent.compute, timing.compute(now_, part.slice.rows.size(), own));
+      stats.compute = std::max(stats.compute, timing.compute(now_, part.slice.rows.size(), own));
       nonzeros += own;
     }
     constexpr std::size_t kNonzeroBytes = 8;
-    spent.transfer = timing.transfer(nonzeros * kNonzeroBytes);
+    stats.transfer = timing.transfer(nonzeros * kNonzeroBytes);
     models_.begin(task);
     if (task.work == Work::pushed && out_.limited())
-      return start_through_servers(std::move(task), spent);
+      return start_through_servers(std::move(task), stats);
     if (task.work == Work::copied || task.work == Work::pushed) {
       const Models::Traffic traffic = models_.traffic(task);
-      spent.transfer += timing.transfer(traffic.in) + timing.transfer(traffic.out);
-      if (task.work == Work::pushed) spent.bytes = traffic.in + traffic.out;
+      stats.transfer += timing.transfer(traffic.in) + timing.transfer(traffic.out);
+      if (task.work == Work::pushed) stats.bytes = traffic.in + traffic.out;
     }
-    spent.end = now_ + spent.compute + spent.transfer;
+    stats.end = now_ + stats.compute + stats.transfer;
     arrival.task = std::move(task);
     await(std::move(arrival));
   }
@@ -88,7 +88,7 @@ class VirtualTime final : public Executor {
     links_[from] = std::max(now_, links_[from]) + takes;
     Arrival arrival;
     arrival.message = message;
-    arrival.spent.end = links_[from];
+    arrival.stats.end = links_[from];
     const std::pair key(links_[from], ++started_);
     pending_.emplace(key, Pending{std::move(arrival)});
   }
@@ -115,16 +115,16 @@ class VirtualTime final : public Executor {
     return arrival;
   }
 
-  bool is_there(int worker) const override {
+  bool is_present(int worker) const override {
     return timings_[static_cast<std::size_t>(worker)].model().joins_at <= now_;
   }
-  std::vector<Change> take_changes() override {
+  std::vector<MembershipChange> take_changes() override {
     const auto still_late = std::stable_partition(late_.begin(), late_.end(),
-                                                  [&](int worker) { return is_there(worker); });
-    std::vector<Change> joined;
+                                                  [&](int worker) { return is_present(worker); });
+    std::vector<MembershipChange> joined;
     for (auto worker = late_.begin(); worker != still_late; ++worker) {
       const std::size_t most = timings_[static_cast<std::size_t>(*worker)].model().memory_rows;
-      joined.push_back({Change::Kind::joined, *worker, "", most});
+      joined.push_back({MembershipChange::Kind::joined, *worker, "", most});
     }
     late_.erase(late_.begin(), still_late);
     return joined;
@@ -158,37 +158,37 @@ class VirtualTime final : public Executor {
   void await(Arrival arrival, std::size_t to_push = 0) {
     const Seconds fails_at =
         timings_[static_cast<std::size_t>(arrival.task.worker)].model().fails_at;
-    Spent& spent = arrival.spent;
-    if (fails_at > 0 && spent.end > fails_at) {
+    TaskStats& stats = arrival.stats;
+    if (fails_at > 0 && stats.end > fails_at) {
       arrival.failure = "lost, as the cluster file says";
-      spent.end = std::max(now_, fails_at);
+      stats.end = std::max(now_, fails_at);
       to_push = 0;
     }
-    const std::pair key(spent.end, ++started_);
+    const std::pair key(stats.end, ++started_);
     pending_.emplace(key, Pending{std::move(arrival), to_push});
   }
   /// A pull uses the node's link and the servers' link at the same time: the slower one determines
   /// its time.
-  void start_through_servers(Task task, Spent spent) {
+  void start_through_servers(Task task, TaskStats stats) {
     const SimulatedTiming& timing = timings_[static_cast<std::size_t>(task.worker)];
     const Models::Traffic traffic = models_.traffic(task);
     const Seconds pulled =
         std::max(now_ + timing.transfer(traffic.in), out_.pass(now_, traffic.in));
-    spent.transfer += pulled - now_;
-    spent.bytes = traffic.in + traffic.out;
-    spent.end = now_ + spent.compute + spent.transfer;
+    stats.transfer += pulled - now_;
+    stats.bytes = traffic.in + traffic.out;
+    stats.end = now_ + stats.compute + stats.transfer;
     Arrival arrival;
-    arrival.spent = spent;
+    arrival.stats = stats;
     arrival.task = std::move(task);
     await(std::move(arrival), std::max<std::size_t>(1, traffic.out));
   }
   void push_through_servers(Pending pending) {
-    Spent& spent = pending.arrival.spent;
+    TaskStats& stats = pending.arrival.stats;
     const SimulatedTiming& timing = timings_[static_cast<std::size_t>(pending.arrival.task.worker)];
-    const Seconds pushed = std::max(spent.end + timing.transfer(pending.to_push),
-                                    in_.pass(spent.end, pending.to_push));
-    spent.transfer += pushed - spent.end;
-    spent.end = pushed;
+    const Seconds pushed = std::max(stats.end + timing.transfer(pending.to_push),
+                                    in_.pass(stats.end, pending.to_push));
+    stats.transfer += pushed - stats.end;
+    stats.end = pushed;
     await(std::move(pending.arrival));
   }
 

@@ -1,5 +1,5 @@
 // The virtual-time executor: the same arithmetic on real data, one event at a time, with a clock
-// computed from device models. Deterministic to the bit for a seed, whatever machine it runs on.
+// computed from device models. For a seed, the result is the same to the bit on any machine.
 //
 // A worker with its own replica or copy computes from the parameters that it had when its task
 // started. An in-place worker's steps run at the end of their time, one after the other, on the

@@ -15,7 +15,7 @@ namespace evener {
 
 namespace {
 
-/// Runs a task and records where its time went. A worker that throws has failed.
+/// Runs a task and records its timing. A worker that throws has failed.
 class TaskRunner {
  public:
   TaskRunner(Models& models, double speed) : models_(models), speed_(speed) {}
@@ -28,18 +28,18 @@ class TaskRunner {
     } catch (const std::exception& problem) {
       arrival.failure = problem.what();
     }
-    arrival.spent.end = clock.elapsed();
+    arrival.stats.end = clock.elapsed();
     return arrival;
   }
 
  private:
   void work(Arrival& arrival, const Stopwatch& clock) const {
-    Spent& spent = arrival.spent;
-    spent.begin = clock.elapsed();
+    TaskStats& stats = arrival.stats;
+    stats.begin = clock.elapsed();
     models_.begin(arrival.task);
     if (arrival.task.work == Work::pushed) {
       const Models::Traffic traffic = models_.traffic(arrival.task);
-      spent.bytes = traffic.in + traffic.out;
+      stats.bytes = traffic.in + traffic.out;
     }
     const Seconds copied = clock.elapsed();
     arrival.loss_sum = models_.compute(arrival.task);
@@ -50,8 +50,8 @@ class TaskRunner {
       computed = clock.elapsed();
     }
     models_.end(arrival.task);
-    spent.compute = computed - copied;
-    spent.transfer = clock.elapsed() - spent.begin - spent.compute;
+    stats.compute = computed - copied;
+    stats.transfer = clock.elapsed() - stats.begin - stats.compute;
   }
 
   Models& models_;

@@ -51,7 +51,7 @@ struct ClusterResult {
   std::size_t steps = 0;
 };
 
-/// `each_step` is called after every step with their number.
+/// Calls `each_step` after every step with the number of steps.
 template <class F>
 ClusterResult train_engine(EngineSetup setup, const ClusterSetting& setting, F each_step) {
   const Network network = setup.network;

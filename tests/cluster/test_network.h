@@ -52,7 +52,7 @@ class TestNetwork {
   std::shared_ptr<Transport> transport_;
 };
 
-/// Where a test reaches a coordinator.
+/// The address at which a test reaches a coordinator.
 struct TestAddress {
   TestNetwork network;
   std::string address;

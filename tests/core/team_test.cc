@@ -35,7 +35,7 @@ TEST(Team, BarrierSeparatesPhases) {
   EXPECT_FALSE(early.load());
 }
 
-TEST(Team, ThrowsWhatAMemberThrewAndGoesOn) {
+TEST(Team, RethrowsTheExceptionOfAMemberAndContinues) {
   Team team(2);
   EXPECT_THROW(team.run([](int member) {
     if (member == 1) throw std::runtime_error("member");

@@ -1,4 +1,4 @@
-// docs/adding_a_strategy.md quotes the files of this folder: they are what it says, and they work.
+// docs/adding_a_strategy.md quotes the files of this folder: the quotes match, and the files work.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

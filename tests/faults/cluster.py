@@ -37,7 +37,7 @@ def on_terminal(columns, arguments, prefix=()):
 
 
 class Process:
-    """A command whose standard error is read as it comes."""
+    """A command whose standard error is read as it arrives."""
 
     def __init__(self, arguments, prefix=(), environment=None):
         self.arguments = arguments

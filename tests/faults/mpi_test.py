@@ -71,7 +71,7 @@ class Ranks(unittest.TestCase):
         self.assertEqual(self.model("run0"), self.model("run1"))
         self.assertEqual(self.model("run0"), self.model("run2"))
 
-    def test_one_rank_keeps_the_run_and_speaks(self):
+    def test_one_rank_writes_the_run_directory_and_the_output(self):
         process = self.start(2, *self.new("run", "--epochs", "2"))
         self.assertEqual(process.finish(), 0, process.said())
         self.assertEqual(json.loads(process.out)["strategy"], "adaptive-gossip")
@@ -79,7 +79,7 @@ class Ranks(unittest.TestCase):
         self.assertNotIn("peer 1 of 2", process.said())
         self.assertEqual([run.name for run in self.path.glob("run*")], ["run"])
 
-    def test_the_first_rank_keeps_the_model_for_the_others(self):
+    def test_rank_0_holds_the_model_for_the_others(self):
         models = []
         for name in ("once", "twice"):
             process = self.start(3, *self.new(name, "--strategy", "bsp", "--epochs", "2"))
@@ -88,7 +88,7 @@ class Ranks(unittest.TestCase):
             self.assertEqual(sum(node["rows"] for node in result["devices"]), 2 * 3000)
             models.append(self.model(name))
         self.assertEqual(len(result["devices"]), 2)
-        self.assertEqual(models[0], models[1], "bsp does not depend on who is first")
+        self.assertEqual(models[0], models[1], "bsp does not depend on which rank is first")
 
     def kill_one(self, name, strategy):
         """The output, and how the run ended."""
@@ -99,11 +99,11 @@ class Ranks(unittest.TestCase):
         self.assertNotEqual(code, 0, process.said())
         return process
 
-    def test_a_rank_that_is_killed_ends_the_run_which_goes_on_from_its_checkpoint(self):
+    def test_a_killed_rank_ends_the_run_which_resumes_from_its_checkpoint(self):
         for strategy in ("gossip", "dasp"):
             with self.subTest(strategy):
                 process = self.kill_one(strategy, strategy)
-                if FAMILY == "openmpi" and strategy == "gossip":  # its launcher asks the others to end, and waits a second
+                if FAMILY == "openmpi" and strategy == "gossip":  # its launcher sends the others a signal and waits a second
                     self.assertRegex(process.said(), "go on with: mpirun -n 3 evener train --transport mpi --resume")
                 done = self.epoch_of(strategy)
                 self.assertGreaterEqual(done, 1)
@@ -118,30 +118,30 @@ class Ranks(unittest.TestCase):
         length = int.from_bytes(header[:8], "little")
         return json.loads(json.loads(header[8:8 + length])["__metadata__"]["evener.progress"])["epoch"]
 
-    def test_a_rank_whose_death_nobody_tells_is_missed(self):
+    def test_a_silent_rank_is_detected(self):
         # It takes ten seconds: one strategy with each library.
         strategy, begun = {"openmpi": ("dasp", "epoch 1/"), "mpich": ("gossip", "peer 2 is there")}[FAMILY]
         process = self.start(3, *self.new(strategy, "--strategy", strategy, "--epochs", "100000"), survive=True)
         process.wait_for(begun)
         os.kill(self.process_of(2, strategy), signal.SIGKILL)
         process.finish(40)
-        # One that died while it wrote to memory that it shared with others takes those with it, as far as MPI goes.
+        # A rank that dies while it writes to shared memory can block the other ranks in MPI.
         self.assertRegex(process.said(), r"error: rank [12] is lost: no heartbeat for 1\d s; go on with: mpirun -n 3")
         self.assertTrue(list((self.path / strategy).glob("checkpoints/step-*")))
 
-    def test_that_it_is_told_to_end_is_said_once(self):
+    def test_a_signal_is_reported_once(self):
         process = self.start(3, *self.new("run", "--strategy", "gossip", "--epochs", "100000"))
         process.wait_for("epoch 1/")
         process.send(signal.SIGTERM)
         self.assertNotEqual(process.finish(30), 0, process.said())
         self.assertLessEqual(process.said().count("evener: stopping"), 1, process.said())
-        if FAMILY == "openmpi":  # the other launcher ends all at once
+        if FAMILY == "openmpi":  # the other launcher kills all ranks at once
             self.assertEqual(process.said().count("evener: stopping"), 1, process.said())
             self.assertIn("evener: interrupted; go on with: mpirun -n 3 evener train --transport mpi --resume", process.said())
 
     @unittest.skipUnless(FAMILY == "openmpi", "the library that is made to hang")
-    def test_a_rank_that_mpi_never_gives_back_ends_with_a_checkpoint(self):
-        # The first rank keeps the run directory: messages of others cannot reach it any more.
+    def test_a_rank_that_is_stuck_in_mpi_ends_with_a_checkpoint(self):
+        # Rank 0 has the run directory: messages of other ranks cannot reach it any more.
         signal_file = self.path / "stuck"
         self.environment |= {"LD_PRELOAD": os.environ["EVENER_TEST_STUCK_MPI"], "EVENER_TEST_STUCK": str(signal_file)}
         process = self.start(3, *self.new("run", "--strategy", "gossip", "--epochs", "100000"), survive=True)
@@ -151,7 +151,7 @@ class Ranks(unittest.TestCase):
         self.assertRegex(process.said(), "error: MPI's library has not come back from a call for 10 s.*; go on with: mpirun -n 3")
         self.assertTrue(list((self.path / "run").glob("checkpoints/step-*")))
 
-    def test_what_is_wrong_is_said_once(self):
+    def test_an_error_is_reported_once(self):
         process = self.start(3, str(self.path / "nothing"))
         self.assertNotEqual(process.finish(), 0)
         self.assertEqual(process.said().count("evener: error: "), 1, process.said())
@@ -168,7 +168,7 @@ class Ranks(unittest.TestCase):
 
     def test_alone_or_without_a_library_it_is_refused(self):
         self.assertIn("only rank", self.refusal(COMMAND, "--transport", f"mpi:{FAMILY}"))
-        # The command needs neither plug-in nor library for anything else.
+        # All other uses of the command need neither plug-in nor library.
         alone = self.path / "bin/evener"
         alone.parent.mkdir()
         shutil.copy(COMMAND, alone)

@@ -77,7 +77,7 @@ class CutOff(unittest.TestCase):
         cluster.wait_for_pushes(1, 5)
         return cluster
 
-    def test_a_short_cut_costs_nothing(self):
+    def test_a_short_disconnect_has_no_effect(self):
         with Network() as network, self.start(network, 12) as cluster:
             with network.cut():
                 time.sleep(2.5)
@@ -87,7 +87,7 @@ class CutOff(unittest.TestCase):
             trained = sum(node["rows"] for node in result["devices"])
             self.assertEqual((trained, rejected), (12 * 3000, 0))
 
-    def test_a_long_cut_evicts_and_the_worker_comes_back(self):
+    def test_a_long_disconnect_evicts_the_worker_which_rejoins(self):
         with Network() as network, self.start(network, LONG) as cluster:
             with network.cut():
                 cluster.coordinator.wait_for("node 1: no heartbeat")
@@ -113,12 +113,12 @@ class WiredCircle(PeerGroup):
 
 @unittest.skipUnless(can_make_networks(), "this machine lets us make no network namespaces")
 class Partitioned(WiredCircle):
-    def test_both_sides_train_on_find_each_other_again_and_end_with_one_model(self):
+    def test_both_sides_continue_reconnect_and_end_with_one_model(self):
         runs = self.start_on(["coordinator", "coordinator", "worker"], 40)
         peers = list(runs.values())
         with braked(peers):
             with self.network.cut():
-                time.sleep(30)  # three times as long as it takes to give somebody up
+                time.sleep(30)  # three times the heartbeat timeout
             for other in (0, 1):
                 peers[other].wait_for("peer 2: no heartbeat")
                 peers[2].wait_for(f"peer {other}: no heartbeat")
@@ -131,7 +131,7 @@ class Partitioned(WiredCircle):
 
 @unittest.skipUnless(can_make_networks(), "this machine lets us make no network namespaces")
 class OnTheWire(WiredCircle):
-    def test_a_wire_that_drops_packets_loses_nobody(self):
+    def test_packet_loss_does_not_lose_a_peer(self):
         drop = ["INPUT", "-m", "statistic", "--mode", "random", "--probability", "0.05", "-j", "DROP"]
         self.network.on("worker", "iptables", "-A", *drop)
         peers = self.start_on(["coordinator", "coordinator", "worker"], 8)
@@ -140,7 +140,7 @@ class OnTheWire(WiredCircle):
         counted = self.network.on("worker", "iptables", "-nvxL", "INPUT").stdout.splitlines()[2]
         self.assertGreater(int(counted.split()[0]), 0, counted)  # it did drop some
 
-    def test_who_ends_while_the_wire_is_cut_ends_all_the_same(self):
+    def test_a_peer_that_is_disconnected_at_the_end_finishes_alone(self):
         peers = self.start_on(["coordinator", "coordinator", "worker"], 10)
         alone = peers.pop("run2")
         with self.network.cut():
@@ -149,7 +149,7 @@ class OnTheWire(WiredCircle):
             for result in self.check_same_end(peers, 2):
                 self.check_lost(result, [2])
 
-    def test_what_peers_say_they_sent_is_what_went_over_the_wire(self):
+    def test_reported_bytes_are_the_bytes_on_the_wire(self):
         places = ["coordinator", "worker"]
         peers = self.start_on(places, 3, hidden=1024, batch=500)  # models of 1.6 MB: heartbeats do not matter
         results = self.check_same_end(peers, 2)

@@ -9,7 +9,7 @@ from cluster import COMMAND
 
 
 class Lost(PeerGroup):
-    def test_any_is_killed_and_the_others_end_without_it(self):
+    def test_the_others_finish_without_a_killed_peer(self):
         for killed in range(3):
             with self.subTest(killed=killed):
                 peers = self.start_all(15, f"without{killed}-")
@@ -19,7 +19,7 @@ class Lost(PeerGroup):
                 for result in self.check_same_end(peers, 2):
                     self.check_lost(result, [killed])
 
-    def test_the_first_is_killed_and_comes_back(self):
+    def test_peer_0_is_killed_and_rejoins(self):
         peers = self.start_all(20)
         first = peers.pop("run0")
         first.send(signal.SIGKILL)
@@ -29,7 +29,7 @@ class Lost(PeerGroup):
             peers["again"].wait_for("joined late, with the model of peer")
         self.check_same_end(peers, 3)
 
-    def test_one_that_is_stopped_is_not_waited_for_and_another_comes_back(self):
+    def test_a_stopped_peer_is_not_waited_for_and_another_rejoins(self):
         self.addresses = free_addresses(4)
         peers = self.start_all(20)
         others, back, stopped = [peers["run0"], peers["run1"]], peers["run2"], peers.pop("run3")
@@ -51,7 +51,7 @@ class Lost(PeerGroup):
 
 
 class ComeAndGo(PeerGroup):
-    def test_all_go_on_from_their_checkpoints(self):
+    def test_all_resume_from_their_checkpoints(self):
         for strategy in ("gossip", "adaptive-gossip"):
             with self.subTest(strategy=strategy):
                 peers = self.start_all(1000, strategy, strategy=strategy)
@@ -66,12 +66,12 @@ class ComeAndGo(PeerGroup):
                 for result in self.check_same_end(peers, 3):
                     self.assertEqual(result["epochs"], epochs)
                     self.assertGreater(result["replica_distance"], 0)
-                for peer in peers.values():  # they were stopped together, and have waited for each other
+                for peer in peers.values():  # they were stopped together and waited for each other
                     self.assertNotIn("joined late", peer.said())
                 told = [json.loads(line) for line in (self.path / f"{strategy}0/metrics.jsonl").read_text().splitlines()]
                 self.assertTrue(any(record.get("replica_distance", 0) > 0 for record in told if record["kind"] == "epoch"))
 
-    def test_an_interrupted_one_saves_its_own_model_and_the_others_go_on(self):
+    def test_an_interrupted_peer_saves_its_own_model_and_the_others_continue(self):
         peers = self.start_all(15)
         interrupted = peers.pop("run1")
         interrupted.send(signal.SIGINT)
@@ -86,7 +86,7 @@ class ComeAndGo(PeerGroup):
         """Joins with `evener worker`, without training options."""
         return self.run_peer(["worker", "--devices", "cpu:1", "-o", str(self.path / name)], rank, options)
 
-    def test_one_that_is_interrupted_while_it_asks_says_so(self):
+    def test_a_signal_during_the_join_request_is_reported(self):
         alone = self.join(0, "alone")
         alone.wait_for("asking all of --peers again")
         alone.send(signal.SIGINT)
@@ -94,7 +94,7 @@ class ComeAndGo(PeerGroup):
         self.assertIn("interrupted before a peer sent the options of the run", alone.said())
         self.assertFalse((self.path / "alone").exists())
 
-    def test_one_joins_by_a_short_command_and_ends_with_the_same_model(self):
+    def test_a_peer_joins_by_a_short_command_and_ends_with_the_same_model(self):
         peers = self.start_all(20)
         with braked(list(peers.values())):
             refused = self.join(1, "refused")
@@ -107,7 +107,7 @@ class ComeAndGo(PeerGroup):
             peers["joined"].wait_for("joined late, with the model of peer")
         self.check_same_end(peers, 3)
 
-    def test_one_that_joins_must_have_the_same_data(self):
+    def test_a_joining_peer_must_have_the_same_data(self):
         peers = [self.start(rank, f"run{rank}", 200) for rank in range(2)]
         peers[0].wait_for("peer 1 is there")
         other = self.join(2, "other", "--data", str(self.path / "data/test.txt"))
@@ -126,7 +126,7 @@ class Secured(PeerGroup):
         for result in self.check_same_end(self.start_all(5, options=self.certificates("ours")), 3):
             self.check_lost(result, [])
 
-    def test_one_of_another_authority_or_without_certificates_is_not_let_in(self):
+    def test_a_peer_of_another_authority_or_without_certificates_is_refused(self):
         self.addresses = free_addresses(4)
         ours, theirs = self.certificates("ours"), self.certificates("theirs")
         peers = [self.start(rank, f"run{rank}", 5, options=[*tls, "--wait-seconds", "3"]) for rank, tls in enumerate((ours, ours, theirs, ()))]

@@ -53,7 +53,7 @@ class Killed(unittest.TestCase):
             cluster.interrupt()
             self.assertEqual(cluster.workers[2].finish(), 0)
 
-    def test_a_server_ends_the_run_and_resume_goes_on_bit_for_bit(self):
+    def test_a_lost_server_ends_the_run_and_resume_is_bit_exact(self):
         models = []
         for hurt in (False, True):
             with Cluster("bsp", workers="2", epochs=4, options=["--servers", "2"]) as cluster:
@@ -79,7 +79,7 @@ class Killed(unittest.TestCase):
                 models.append((cluster.run / "last.safetensors").read_bytes())
         self.assertEqual(models[0], models[1])
 
-    def test_the_coordinator_bsp_goes_on_bit_for_bit(self):
+    def test_the_coordinator_resumes_bsp_bit_exact(self):
         for strategy, optimizer in (("bsp", "adam"), ("bsp:server-momentum=0.5", "sgd")):
             with self.subTest(strategy):
                 self.kill_the_coordinator(strategy, optimizer)
@@ -120,7 +120,7 @@ class Stopped(unittest.TestCase):
                 self.assertIn("node 1 has joined", result["notes"])
                 self.assertEqual(cluster.workers[1].finish(), 0)
 
-    def test_a_short_pause_costs_nobody_a_place(self):
+    def test_a_short_pause_does_not_cost_a_slot(self):
         with Cluster("dasp", workers="2", epochs=4) as cluster:
             cluster.start_workers(2)
             cluster.wait_for_pushes(1, 5)
@@ -132,7 +132,7 @@ class Stopped(unittest.TestCase):
 
 
 class Interrupted(unittest.TestCase):
-    def test_a_worker_leaves_and_says_so(self):
+    def test_a_worker_that_leaves_reports_it(self):
         with Cluster("asp", workers="2", epochs=3) as cluster:
             cluster.start_workers(2)
             cluster.wait_for_pushes(1, 3)

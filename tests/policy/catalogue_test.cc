@@ -95,7 +95,7 @@ TEST(Catalogue, BatchBoundsMustNotCross) {
   EXPECT_THROW(find_strategy("adaptive-hogbatch").make(config), UsageError);
 }
 
-TEST(Catalogue, ThePresetComesFirstWhereverItStands) {
+TEST(Catalogue, ThePresetIsAppliedFirstWhereverItIsWritten) {
   const auto choice = parse_strategy("adaptive-sgd:b-min=16:preset=released");
   EXPECT_EQ(choice.values.word("b-min"), "16");
   EXPECT_EQ(choice.values.word("b-max"), "1024");
@@ -103,7 +103,7 @@ TEST(Catalogue, ThePresetComesFirstWhereverItStands) {
   EXPECT_EQ(parse_strategy("hogbatch").values.word("writeback"), "delta");
 }
 
-TEST(Catalogue, AChoiceSaysWhatDiffersFromTheDefaults) {
+TEST(Catalogue, AChoicePrintsWhatDiffersFromTheDefaults) {
   EXPECT_EQ(parse_strategy("adaptive-sgd").text(), "adaptive-sgd");
   EXPECT_EQ(parse_strategy("adaptive-sgd:gamma=0:delta=0.1").text(), "adaptive-sgd:gamma=0");
   const auto again = parse_strategy(parse_strategy("sma:preset=released").text());
@@ -134,7 +134,7 @@ TEST(Catalogue, AutomaticStrategiesParse) {
   }
 }
 
-TEST(Catalogue, AChoiceAnswersForItsRow) {
+TEST(Catalogue, AChoiceCallsTheFunctionsOfItsRow) {
   EXPECT_TRUE(parse_strategy("hogbatch:preset=released").overwrites());
   EXPECT_FALSE(parse_strategy("hogbatch").overwrites());
   EXPECT_FALSE(parse_strategy("sync").overwrites());

@@ -23,13 +23,13 @@ TEST(PeerChoice, UniformIsFair) {
   for (const auto& [peer, share] : shares(PeerChoice::uniform)) EXPECT_NEAR(share, 0.25, 0.02);
 }
 
-TEST(PeerChoice, OfTwoAtRandomTheSoonerIsAsked) {
+TEST(PeerChoice, FastChoosesTheFasterOfTwoRandomPeers) {
   const auto fast = shares(PeerChoice::fast);
   EXPECT_NEAR(fast.at(3), 1.0 / 16, 0.01) << "only where both are the slow one";
   for (const int peer : {0, 1, 4}) EXPECT_NEAR(fast.at(peer), 15.0 / 48, 0.02) << peer;
 }
 
-TEST(PeerChoice, ARingAndTurnsCloseOverThoseThatAreThere) {
+TEST(PeerChoice, RingAndShiftWrapAroundOverPresentPeers) {
   struct Row {
     PeerChoice choice;
     int self;

@@ -57,7 +57,7 @@ TEST(Sync, PartsBySpeedAddUpToTheBatchAndTakeEquallyLong) {
   };
   const std::vector<double> per_row{1e-3, 2e-3, 4e-3};
   policy->on(EpochBegan{0, 100'000});
-  // Nothing is known yet: sixteen pieces of 16, as they are free.
+  // No speed is known yet: sixteen pieces of 16 go to free workers.
   for (int piece = 0; piece < 14; ++piece) policy->on(Finished{0, 16, 16 * per_row[0]});
   policy->on(Finished{1, 16, 16 * per_row[1]});
   std::vector<std::size_t> rows = parts(policy->on(Finished{2, 16, 16 * per_row[2]}));
@@ -78,7 +78,7 @@ TEST(Sync, PartsBySpeedAddUpToTheBatchAndTakeEquallyLong) {
   EXPECT_EQ(parts(policy->on(Finished{2, 37, 0.148})), (std::vector<std::size_t>{171, 85}));
 }
 
-TEST(Sync, UntilSpeedsAreKnownABatchIsDealtOutToWhoeverIsFree) {
+TEST(Sync, UntilSpeedsAreKnownPiecesGoToTheFreeWorker) {
   const auto policy = make("sync:split=speed", 2, 160);
   const auto piece = [](int worker) { return Decision{Assign{worker, 10, 1, 1, Work::gradient}}; };
   EXPECT_EQ(policy->on(EpochBegan{0, 100'000}), (Decisions{piece(0), piece(1)}));
@@ -91,7 +91,7 @@ TEST(Sync, UntilSpeedsAreKnownABatchIsDealtOutToWhoeverIsFree) {
                             Assign{1, 10, 1, 1, Work::gradient}}));
 }
 
-TEST(Sync, DealtPiecesAreEqualAboutTwentyAndLeaveFewRowsOver) {
+TEST(Sync, PiecesAreEqualAboutTwentyAndLeaveFewRows) {
   for (std::size_t batch = 1; batch < 2000; ++batch) {
     for (const std::size_t workers : {2, 3, 8, 40}) {
       const BatchPieces deal = split_into_pieces(batch, workers);
@@ -143,7 +143,7 @@ TEST(LocalSgd, AveragesEveryPeriodStepsWithOuterMomentum) {
   }
 }
 
-TEST(LocalSgd, WhoDidNothingInARoundDoesNotCount) {
+TEST(LocalSgd, AWorkerThatDidNothingInARoundHasNoWeight) {
   Toy toy("local-sgd:period=2", {replica_worker(1e-4), replica_worker(1e-4)}, 128);
   EXPECT_TRUE(toy.epoch(64));  // rows for one
   ASSERT_EQ(toy.merges.size(), 1U);
@@ -178,7 +178,7 @@ RC_GTEST_PROP(Rounds, EveryRowIsTrainedOnceAndMergesFindAllIdle, ()) {
   }
 }
 
-TEST(Sync, BySpeedOneThatBringsLessThanARoundCostsGetsNothingAnyMore) {
+TEST(Sync, BySpeedAWorkerThatIsTooSlowIsDemoted) {
   Toy toy("sync:split=speed", {replica_worker(1e-3), replica_worker(2e-3), replica_worker(0.1)},
           256);
   ASSERT_TRUE(toy.epoch(20'000));
@@ -186,8 +186,8 @@ TEST(Sync, BySpeedOneThatBringsLessThanARoundCostsGetsNothingAnyMore) {
   ASSERT_EQ(toy.notes.size(), 1U);
   EXPECT_NE(toy.notes.front().find("is demoted"), std::string::npos);
   EXPECT_EQ(toy.updates[2], 10U);  // rounds after which its part was too small
-  // The other two share by speed, and one at half speed is worth having. The first batch was dealt
-  // out, and the last rows of all may be one part's.
+  // The other two share by speed, and a worker at half speed is kept. The first batch was assigned
+  // in pieces, and the last rows may be one part.
   EXPECT_LE(toy.updates[0] - toy.updates[1], split_into_pieces(256, 3).pieces);
 }
 

@@ -19,7 +19,7 @@ struct ToyNode {
   double cycle(std::size_t rows) const { return fixed + per_row * static_cast<double>(rows); }
 };
 
-/// Rounds of all nodes; what each gets after them.
+/// The rows of each node after so many rounds of all nodes.
 std::vector<std::size_t> rows_after(int rounds, const std::vector<ToyNode>& nodes,
                                     std::size_t batch) {
   ThroughputSplit pace(batch, true);
@@ -35,7 +35,7 @@ std::vector<std::size_t> rows_after(int rounds, const std::vector<ToyNode>& node
   return rows;
 }
 
-TEST(ThroughputSplit, IsKnownAtOnceWhereOnlyRowsTakeTime) {
+TEST(ThroughputSplit, ConvergesAtOnceWhereOnlyRowsTakeTime) {
   // 1/1 : 1/2 : 1/4 of 3 x 70
   EXPECT_EQ(rows_after(2, {{0, 1e-3}, {0, 2e-3}, {0, 4e-3}}, 70),
             (std::vector<std::size_t>{120, 60, 30}));
@@ -45,8 +45,8 @@ TEST(ThroughputSplit, LeavesEqualNodesAlone) {
   EXPECT_EQ(rows_after(100, {{5e-3, 1e-3}, {5e-3, 1e-3}}, 64), (std::vector<std::size_t>{64, 64}));
 }
 
-// However much a step costs whatever its rows, all end within a row and the dead band of each
-// other, unless a node is at its least.
+// Whatever the fixed cost of a step, all nodes end within one row and the dead band of each other,
+// unless a node has its minimum of rows.
 RC_GTEST_PROP(ThroughputSplit, MakesAllComputeEquallyLong, ()) {
   const std::size_t batch = 64;
   std::vector<ToyNode> nodes(static_cast<std::size_t>(*rc::gen::inRange(2, 9)));
@@ -65,7 +65,7 @@ RC_GTEST_PROP(ThroughputSplit, MakesAllComputeEquallyLong, ()) {
   RC_ASSERT(sum < 1.1 * static_cast<double>(nodes.size() * batch));
 }
 
-TEST(ThroughputSplit, PassesOverAStallButNotOverALastingChange) {
+TEST(ThroughputSplit, IgnoresAStallButNotALastingChange) {
   ThroughputSplit pace(64, true);
   pace.join(0, 0);
   pace.join(1, 0);
@@ -86,14 +86,14 @@ TEST(ThroughputSplit, PassesOverAStallButNotOverALastingChange) {
   EXPECT_EQ(pace.rows(1), 32U);
 }
 
-TEST(ThroughputSplit, TheStepGoesWithTheRows) {
+TEST(ThroughputSplit, TheLearningRateIsProportionalToTheRows) {
   const ThroughputSplit pace(64, true);
   EXPECT_EQ(pace.rate(32), 0.5);
   EXPECT_EQ(pace.rate(96), 1.5);
   EXPECT_EQ(ThroughputSplit(64, false).rate(32), 1);
 }
 
-TEST(ThroughputSplit, KeepsToMemoryAndForgetsWhoHasLeft) {
+TEST(ThroughputSplit, RespectsMemoryAndForgetsNodesThatHaveLeft) {
   ThroughputSplit pace(64, true);
   pace.join(0, 70);
   pace.join(1, 0);
@@ -107,7 +107,7 @@ TEST(ThroughputSplit, KeepsToMemoryAndForgetsWhoHasLeft) {
   EXPECT_EQ(pace.rows(1), 64U);
 }
 
-TEST(ThroughputSplit, APartOfABatchSaysNothing) {
+TEST(ThroughputSplit, IgnoresAPartOfABatch) {
   ThroughputSplit pace(64, true);
   pace.join(0, 0);
   pace.join(1, 0);
@@ -119,7 +119,7 @@ TEST(ThroughputSplit, APartOfABatchSaysNothing) {
   EXPECT_EQ(pace.rows(1), 64U);
 }
 
-/// Nodes of these slownesses, and what a message takes each.
+/// Nodes with these slownesses and message times.
 std::vector<ToyWorker> one_two_four(double fixed) {
   std::vector<ToyWorker> nodes(3);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -131,7 +131,7 @@ std::vector<ToyWorker> one_two_four(double fixed) {
 
 // Equal nodes whose messages take most of the time, now this long, now that: their parts stay
 // equal.
-TEST(ThroughputSplit, MessagesDoNotMoveIt) {
+TEST(ThroughputSplit, IgnoresTheTimeOfMessages) {
   PolicyConfig config;
   config.workers = 2;
   config.batch = 64;
@@ -153,8 +153,8 @@ TEST(ThroughputSplit, MessagesDoNotMoveIt) {
   }
 }
 
-// With it bsp waits for nobody, and every update is still of the whole batch.
-TEST(ThroughputSplit, TakesTheWaitingOutOfBsp) {
+// With split=speed no node waits in bsp, and every update still uses the whole batch.
+TEST(ThroughputSplit, RemovesTheWaitingFromBsp) {
   const auto waited = [](const std::string& strategy) {
     Toy toy(strategy, one_two_four(0.01), 210);
     std::map<int, double> busy;

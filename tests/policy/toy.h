@@ -1,5 +1,5 @@
-// Workers without arithmetic: they take time by a formula and nothing else. Runs a policy the way
-// a runtime does and keeps the books that tests look at.
+// Simulated workers without arithmetic: a formula gives their times. Runs a policy as the runtime
+// does, and records what tests check.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct ToyWorker {
   double joins_at = 0;    // 0: from the start
   double rejoins_at = 0;  // after it was lost; 0: never
   double suspect_at = 0;  // for a tenth of a second; 0: never
-  double spoils = 0;      // share of its pushes that cannot be used
+  double spoils = 0;      // share of its pushes that are invalid
 };
 
 struct ToyTask {
@@ -106,8 +106,8 @@ class Toy {
   std::vector<Apply> applies;
   std::vector<ApplyPushes> apply_pushes_calls;
   std::size_t rejects = 0;
-  std::vector<std::size_t> died_waiting;                   // pushes that went with their worker
-  std::function<void(const Decision&, Toy&)> on_decision;  // looks at every one
+  std::vector<std::size_t> died_waiting;  // pushes that were lost with their worker
+  std::function<void(const Decision&, Toy&)> on_decision;  // called for each decision
   double merge_seconds = 0;
   std::vector<std::string> notes;
   std::vector<double> norms;  // that Measure answers; empty: tiny ones
@@ -196,7 +196,7 @@ class Toy {
                        applies.push_back(d);
                        end_merge();
                      },
-                     // Gossiping nodes have tests of their own; here their messages are lost.
+                     // Gossip nodes have their own tests; here their messages are lost.
                      Ignore<Offer, Answer, Decline, CompleteExchange, Average>{}},
                decision);
   }
@@ -242,7 +242,7 @@ class Toy {
   }
 
  public:
-  bool legal = true;  // only idle workers that are there were given something
+  bool legal = true;  // only present and idle workers were assigned a task
   bool all_idle_at_merges = true;
 
  private:

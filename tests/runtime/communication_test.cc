@@ -28,14 +28,14 @@ TEST(ReplicaDistance, IsTheRootMeanSquareDistanceFromTheMeanOverTheMeansNorm) {
   EXPECT_DOUBLE_EQ(replica_distance(buffers({{4, 1}, {4, 5}})), 0.4);
 }
 
-TEST(ReplicaDistance, LeavesOutReplicasThatAreGone) {
+TEST(ReplicaDistance, LeavesOutLostReplicas) {
   EXPECT_DOUBLE_EQ(replica_distance(buffers({{4, 1}, {}, {4, 5}})), 0.4);
   EXPECT_EQ(replica_distance(buffers({{4, 1}, {}})), 0);
   EXPECT_EQ(replica_distance({}), 0);
   EXPECT_EQ(replica_distance(buffers({{0, 0}, {0, 0}})), 0);
 }
 
-TEST(ReplicaDistance, OfEqualModelsIsExactlyZero) {
+TEST(ReplicaDistance, IsExactlyZeroForEqualModels) {
   std::vector<float> model(3000);
   for (std::size_t i = 0; i < model.size(); ++i) model[i] = std::sin(static_cast<float>(i));
   for (const std::size_t count : {2U, 3U, 7U}) {
@@ -121,7 +121,7 @@ const std::vector<std::string> kWithReplicas{"elastic:period=2",          "sma",
                                              "gossip:period=2",           "gossip:merge=pushsum",
                                              "adaptive-gossip:warmup=2"};
 
-TEST(Distance, IsPositiveWhereReplicasTrainApartAndMeasuringChangesNoBit) {
+TEST(Distance, IsPositiveBetweenMergesAndMeasuringChangesNoBit) {
   for (const auto& strategy : kWithReplicas) {
     SCOPED_TRACE(strategy);
     for (const bool pauses : {false, true}) {

@@ -23,27 +23,27 @@ std::vector<float> random_values() {
   return values;
 }
 
-RC_GTEST_PROP(Compress, SentAndOwedAreWhatWasToBeSentToTheBit, ()) {
+RC_GTEST_PROP(Compress, SentPlusResidualEqualsTheInputToTheBit, ()) {
   const std::vector<float> before = random_values();
   for (const Compression& compression :
        {Compression{}, Compression{Compression::Kind::fp16},
         Compression{Compression::Kind::top_k, 0.1}, Compression{Compression::Kind::top_k, 1}}) {
-    std::vector<float> values = before, owed(before.size(), 1e9F);
-    compress(compression, values, owed);
-    for (std::size_t i = 0; i < before.size(); ++i) RC_ASSERT(values[i] + owed[i] == before[i]);
+    std::vector<float> values = before, residual(before.size(), 1e9F);
+    compress(compression, values, residual);
+    for (std::size_t i = 0; i < before.size(); ++i) RC_ASSERT(values[i] + residual[i] == before[i]);
   }
 }
 
 TEST(Compress, TopKSendsTheLargestWhole) {
-  std::vector<float> values{1, -5, 2, 5, 0, -3}, owed(6);
-  compress({Compression::Kind::top_k, 0.5}, values, owed);
+  std::vector<float> values{1, -5, 2, 5, 0, -3}, residual(6);
+  compress({Compression::Kind::top_k, 0.5}, values, residual);
   EXPECT_EQ(values, (std::vector<float>{0, -5, 0, 5, 0, -3}));
-  EXPECT_EQ(owed, (std::vector<float>{1, 0, 2, 0, 0, 0}));
+  EXPECT_EQ(residual, (std::vector<float>{1, 0, 2, 0, 0, 0}));
 }
 
-TEST(Compress, OfEqualNumbersTheFirstAreSent) {
-  std::vector<float> values(5, 2.0F), owed(5);
-  compress({Compression::Kind::top_k, 0.4}, values, owed);
+TEST(Compress, TopKSendsTheFirstOfEqualNumbers) {
+  std::vector<float> values(5, 2.0F), residual(5);
+  compress({Compression::Kind::top_k, 0.4}, values, residual);
   EXPECT_EQ(values, (std::vector<float>{2, 2, 0, 0, 0}));
 }
 

@@ -16,7 +16,7 @@
 namespace evener {
 namespace {
 
-/// Decides one thing when the first event of this type comes.
+/// Returns one decision for the first event of this type.
 template <class When>
 class OneDecision final : public Policy {
  public:
@@ -131,7 +131,7 @@ class DecisionsTest : public testing::Test {
       scheduler.run_epoch(position, go_on);
     } catch (const Error& error) {
       const std::string what = error.what();
-      // The fake policy does not go on: that is another error, and comes later.
+      // The fake policy makes no other decisions: that is a later, different error.
       return what == "the strategy left rows of the epoch untrained" ? "" : what;
     }
     return "";
@@ -146,7 +146,7 @@ class DecisionsTest : public testing::Test {
   Timeline timeline_;
 };
 
-TEST_F(DecisionsTest, OfAnotherKindOfSharingAreRefused) {
+TEST_F(DecisionsTest, DecisionsOfAnotherKindOfSharingAreRefused) {
   ASSERT_EQ(all_decisions().size(), std::variant_size_v<Decision>);
   for (const auto& [strategy, kind, work] : kinds()) {
     for (const Decision& decision : all_decisions()) {
@@ -159,7 +159,7 @@ TEST_F(DecisionsTest, OfAnotherKindOfSharingAreRefused) {
   }
 }
 
-TEST_F(DecisionsTest, OfTheSameKindOfSharingAreCarriedOut) {
+TEST_F(DecisionsTest, DecisionsOfTheSameKindOfSharingAreCarriedOut) {
   EXPECT_EQ(refusal("elastic", Merge{{0.5, 0.5}}), "");
   EXPECT_EQ(refusal("elastic", ElasticAverage{0.5}), "");
   EXPECT_EQ(refusal("elastic", Measure{}), "");

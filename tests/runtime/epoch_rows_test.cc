@@ -29,35 +29,35 @@ class EpochRowsTest : public testing::Test {
   EpochRows rows_{plan_, 0, 0};
 };
 
-TEST_F(EpochRowsTest, AWorkerGetsTheBatchThatWasSetAsideForIt) {
+TEST_F(EpochRowsTest, AWorkerGetsItsReservedBatch) {
   rows_.cut(0, 4);
-  const auto aside = rows_of(rows_.set_aside(0, 4));
+  const auto reserved = rows_of(rows_.reserve(0, 4));
   const auto others = rows_of(rows_.cut(1, 4));
-  EXPECT_NE(others, aside);
-  EXPECT_EQ(rows_of(rows_.cut(0, 4)), aside);
+  EXPECT_NE(others, reserved);
+  EXPECT_EQ(rows_of(rows_.cut(0, 4)), reserved);
 }
 
-TEST_F(EpochRowsTest, RowsSetAsideDoNotMoveTheSchedule) {
+TEST_F(EpochRowsTest, ReservedRowsDoNotAdvanceTheSchedule) {
   rows_.cut(0, 5);
   EXPECT_DOUBLE_EQ(rows_.share(), 0.25);
-  rows_.set_aside(0, 5);
+  rows_.reserve(0, 5);
   EXPECT_DOUBLE_EQ(rows_.share(), 0.25);
   EXPECT_FALSE(rows_.exhausted());
 }
 
 TEST_F(EpochRowsTest, AWorkerThatAsksForAnotherSizeGetsThatSize) {
-  const auto aside = rows_of(rows_.set_aside(0, 4));
+  const auto reserved = rows_of(rows_.reserve(0, 4));
   EXPECT_EQ(rows_.cut(0, 6)->rows.size(), 6U);
-  // The rows set aside make the next batch of their size.
-  EXPECT_EQ(rows_of(rows_.cut(1, 4)), aside);
+  // The reserved rows make the next batch of their size.
+  EXPECT_EQ(rows_of(rows_.cut(1, 4)), reserved);
 }
 
-TEST_F(EpochRowsTest, RowsSetAsideForAnotherWorkerAreUsedWhenNoOthersAreLeft) {
-  const auto aside = rows_of(rows_.set_aside(0, 8));
+TEST_F(EpochRowsTest, RowsReservedForAnotherWorkerAreUsedLast) {
+  const auto reserved = rows_of(rows_.reserve(0, 8));
   EXPECT_EQ(rows_.cut(1, 12)->rows.size(), 12U);
   const auto taken = rows_.cut(1, 5);
   ASSERT_TRUE(taken);
-  EXPECT_EQ(rows_of(taken), std::vector(aside.begin(), aside.begin() + 5));
+  EXPECT_EQ(rows_of(taken), std::vector(reserved.begin(), reserved.begin() + 5));
   const auto rest = rows_.cut(0, 8);
   ASSERT_TRUE(rest);
   EXPECT_EQ(rest->rows.size(), 3U);
@@ -67,11 +67,11 @@ TEST_F(EpochRowsTest, RowsSetAsideForAnotherWorkerAreUsedWhenNoOthersAreLeft) {
 }
 
 TEST_F(EpochRowsTest, BeforeAPauseRowsBehindMakeWholeBatches) {
-  const auto aside = rows_of(rows_.set_aside(0, 3));
+  const auto reserved = rows_of(rows_.reserve(0, 3));
   const auto slice = rows_.cut_behind(8);
   ASSERT_TRUE(slice);
   EXPECT_EQ(slice->rows.size(), 8U);
-  EXPECT_EQ(std::vector(slice->rows.begin(), slice->rows.begin() + 3), aside);
+  EXPECT_EQ(std::vector(slice->rows.begin(), slice->rows.begin() + 3), reserved);
   EXPECT_EQ(rows_.next_row(), 8U);
   EXPECT_FALSE(rows_.cut_behind(8)) << "no rows are behind any more";
 }
@@ -79,11 +79,11 @@ TEST_F(EpochRowsTest, BeforeAPauseRowsBehindMakeWholeBatches) {
 TEST_F(EpochRowsTest, ReturnedRowsGoFirst) {
   const auto first = rows_.cut(0, 4);
   rows_.give_back(*first, 1);
-  EXPECT_FALSE(rows_.set_aside(1, 4)) << "the returned rows come next";
+  EXPECT_FALSE(rows_.reserve(1, 4)) << "the returned rows come next";
   EXPECT_EQ(rows_of(rows_.cut(1, 2)), rows_of(first));
 }
 
-/// Workers that take batches, set aside, finish, fail and pause in a random order.
+/// Workers that take batches, reserve, finish, fail and pause in a random order.
 class RandomRun {
  public:
   RandomRun()
@@ -120,7 +120,7 @@ class RandomRun {
     RC_ASSERT(plan_.balance == Balance::nonzeros || slice->losses > 0 ||
               slice->rows.size() <= size);
     at_work_[worker] = *slice;
-    if (!pausing && *rc::gen::element(true, false)) rows_->set_aside(worker, size);
+    if (!pausing && *rc::gen::element(true, false)) rows_->reserve(worker, size);
   }
   void finish(int worker) {
     for (const std::uint32_t row : at_work_[worker].rows) ++trained_[row];

@@ -23,7 +23,7 @@ struct FakeLog {
     std::vector<std::uint32_t> rows;  // empty: there was none
     std::uint64_t number = 0;
   };
-  std::vector<Hint> hints;     // the next step, as each step was told
+  std::vector<Hint> hints;     // the next step that each step received
   bool remote = false;         // like a device with its own memory
   std::size_t most_rows = 0;   // rows of the largest batch; 0: no limit
   std::uint64_t bad_step = 0;  // the step whose loss is infinite

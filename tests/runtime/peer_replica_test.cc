@@ -185,7 +185,7 @@ TEST(PeerReplica, TheTwoMovesOfAnExchangeAreOppositeToTheBit) {
 
 TEST(PeerReplica, AnExchangeMeasuresTheDistanceOfBothModels) {
   Replicas replicas(2, "gossip");
-  EXPECT_FALSE(replicas[0].apart());
+  EXPECT_FALSE(replicas[0].exchange_distance());
   replicas.train(0, rows_to_learn(replicas.data(), 4), 0.3F);
   std::vector<FloatBuffer> both;
   for (int i = 0; i < 2; ++i) {
@@ -193,20 +193,21 @@ TEST(PeerReplica, AnExchangeMeasuresTheDistanceOfBothModels) {
     both.emplace_back(model.size());
     std::copy(model.begin(), model.end(), both.back().data());
   }
-  const double apart = replica_distance(both);
-  ASSERT_GT(apart, 1e-4);
+  const double distance = replica_distance(both);
+  ASSERT_GT(distance, 1e-4);
   replicas.exchange(0, 1);
-  ASSERT_TRUE(replicas[0].apart() && replicas[1].apart());
-  EXPECT_EQ(*replicas[0].apart(), *replicas[1].apart());
-  EXPECT_NEAR(distance_by_pairs(*replicas[0].apart() * *replicas[0].apart(), 2), apart,
-              1e-9 * apart);
+  ASSERT_TRUE(replicas[0].exchange_distance() && replicas[1].exchange_distance());
+  EXPECT_EQ(*replicas[0].exchange_distance(), *replicas[1].exchange_distance());
+  EXPECT_NEAR(
+      distance_by_pairs(*replicas[0].exchange_distance() * *replicas[0].exchange_distance(), 2),
+      distance, 1e-9 * distance);
   replicas.exchange(0, 1);
-  EXPECT_LT(*replicas[0].apart(), 1e-6) << "they are the same now";
+  EXPECT_LT(*replicas[0].exchange_distance(), 1e-6) << "they are the same now";
   Replicas push(2, "gossip:merge=pushsum");
   push.train(0, rows_to_learn(push.data(), 4), 0.3F);
   push.exchange(0, 1);
-  EXPECT_FALSE(push[0].apart()) << "it has not seen the other's";
-  EXPECT_GT(*push[1].apart(), 1e-4);
+  EXPECT_FALSE(push[0].exchange_distance()) << "it has not seen the other's";
+  EXPECT_GT(*push[1].exchange_distance(), 1e-4);
 }
 
 TEST(ReplicaDistance, ByPairsEstimatesTheDistanceOfAll) {
@@ -222,9 +223,9 @@ TEST(ReplicaDistance, ByPairsEstimatesTheDistanceOfAll) {
   int pairs = 0;
   for (std::size_t i = 0; i < models.size(); ++i) {
     for (std::size_t j = i + 1; j < models.size(); ++j, ++pairs) {
-      const double apart =
+      const double distance =
           pair_distance(std::as_const(models[i]).span(), std::as_const(models[j]).span());
-      squares += apart * apart;
+      squares += distance * distance;
     }
   }
   const double all = replica_distance(models);
@@ -264,7 +265,7 @@ TEST(PeerReplica, WhatIsNotSentIsSentLater) {
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end()) << "each once";
   EXPECT_EQ(seen.size(), to_send) << "and all";
-  // Now both have half of what the first one learnt.
+  // Now both have half of the change of the first one.
   const auto one = replicas.model(0), two = replicas.model(1);
   for (std::size_t j = 0; j < one.size(); ++j) {
     ASSERT_NEAR(one[j], two[j], 1e-6);
@@ -283,7 +284,7 @@ TEST(PeerReplica, ARestoredStateHasWhatIsStillToBeSent) {
     Replicas after(2, strategy);
     after[0].start_from(before.model(0));
     after[1].start_from(before.model(0));
-    after[0].remember(before[0].memory());
+    after[0].restore(before[0].state());
     EXPECT_EQ(after[0].weight(), before[0].weight()) << strategy;
     for (Replicas* replicas : {&before, &after}) {
       replicas->train(0, rows_to_learn(before.data(), 2), 0.1F);
@@ -324,30 +325,30 @@ class LocalNetwork {
       : rule_(parse_strategy(strategy).gossip()), replicas_(count, strategy), random_(seed) {
     for (int i = 0; i < count; ++i) {
       nodes_.emplace_back(i, rule_, seed);
-      for (int j = 0; j < count; ++j) nodes_.back().meet(j);
+      for (int j = 0; j < count; ++j) nodes_.back().connected(j);
     }
     expected_ = sum();
   }
 
   void stir() {
-    const auto who = static_cast<int>(random_.below(nodes_.size()));
+    const auto id = static_cast<int>(random_.below(nodes_.size()));
     if (random_.uniform() < 0.05) {  // disconnected until its next message
-      node(who).part(static_cast<int>(random_.below(nodes_.size())));
+      node(id).disconnected(static_cast<int>(random_.below(nodes_.size())));
     }
-    if (node(who).may_train()) train(who);
-    rest(who, true);
+    if (node(id).may_train()) train(id);
+    act(id, true);
     while (!letters_.empty() && random_.uniform() < 0.7) deliver();
   }
   /// No new offers; reminders until no node waits.
   void complete_exchange() {
     for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-      for (int j = 0; j < static_cast<int>(nodes_.size()); ++j) node(i).meet(j);
+      for (int j = 0; j < static_cast<int>(nodes_.size()); ++j) node(i).connected(j);
     }
     for (int round = 0; round < 1000; ++round) {
       bool waits = !letters_.empty();
       while (!letters_.empty()) deliver();
       for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-        rest(i, false);
+        act(i, false);
         if (const auto reminder = node(i).remind()) {
           send({GossipMessage::Kind::offer, i, reminder->to, reminder->sequence},
                offers_[{i, reminder->to}]);
@@ -356,7 +357,7 @@ class LocalNetwork {
       }
       if (!waits) return;
     }
-    ADD_FAILURE() << "somebody waits forever";
+    ADD_FAILURE() << "a node waits forever";
   }
 
   double weight() {
@@ -400,8 +401,8 @@ class LocalNetwork {
     }
     node(i).step(replicas_[i].change());
   }
-  void rest(int i, bool offers) {
-    for (const auto& action : node(i).rest(0, offers)) {
+  void act(int i, bool offers) {
+    for (const auto& action : node(i).actions(0, offers)) {
       std::visit(
           Cases{[&](const NodeOffers& a) {
                   ModelUpdate& offer = offers_[{i, a.to}];
@@ -434,7 +435,7 @@ class LocalNetwork {
     const Sent sent = std::move(*at);
     letters_.erase(at);
     const GossipMessage& message = sent.message;
-    node(message.to).meet(message.from);  // a message shows that its sender is present
+    node(message.to).connected(message.from);  // a message shows that its sender is present
     if (message.kind == GossipMessage::Kind::offer) {
       std::uint64_t& last = sequences_[{message.from, message.to}];
       if (message.sequence < last) return;
@@ -442,11 +443,11 @@ class LocalNetwork {
       came_[{message.from, message.to}] = sent.update;
     }
     if (message.kind == GossipMessage::Kind::reply) {
-      if (!node(message.to).awaits(message.from, message.sequence)) return;
+      if (!node(message.to).waits_for(message.from, message.sequence)) return;
       replies_[{message.from, message.to}] = sent.update;
     }
     node(message.to).receive(message);
-    if (random_.uniform() < 0.5) rest(message.to, false);
+    if (random_.uniform() < 0.5) act(message.to, false);
   }
 
   using Pair = std::pair<int, int>;

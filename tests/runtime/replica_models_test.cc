@@ -122,7 +122,7 @@ TEST_P(ReplicaModelsTest, MergesWithoutMomentum) {
   }
   expect_same();
   EXPECT_TRUE(models_->take_failures().empty());
-  // The note comes once: after it the host merges.
+  // The note appears once: after it the host merges.
   EXPECT_EQ(models_->take_notes().size(), GetParam() == "failing-merge" ? 1U : 0U);
 }
 

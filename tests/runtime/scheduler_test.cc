@@ -219,7 +219,7 @@ TEST_F(SchedulerTest, ADeviceWithItsOwnMemoryGetsItsNextStepInAdvance) {
                              log.hints[i].number == log.steps[i + 1].number;
           if (!right) ++wrong;
         }
-        // At the end of the epoch other workers may get the rows that were set aside.
+        // At the end of the epoch other workers may get reserved rows.
         EXPECT_LE(wrong, 2U) << strategy << " of " << log.batches.size() << " by " << workers;
       }
     }
@@ -234,7 +234,7 @@ TEST_F(SchedulerTest, DevicesInHostMemoryGetNoNextStep) {
   }
 }
 
-TEST_F(SchedulerTest, RowsSetAsideSurviveSizesPausesAndFailures) {
+TEST_F(SchedulerTest, ReservedRowsSurviveSizesPausesAndFailures) {
   data_ = small_data(500);
   remote_ = true;
   for (const char* strategy : {"adaptive-sgd:mega-batch=4:gamma=0", "elastic", "sync", "asp",

@@ -144,7 +144,7 @@ TEST(Sync, TwoWorkersEqualOneWithTheWholeBatch) {
   }
 }
 
-// Rows that are set aside or not assigned when a run pauses must not become updates of a few rows:
+// Rows that are reserved or not assigned when a run pauses must not become updates of a few rows:
 // their noise would stay in Adam's state for long.
 TEST(Sync, APauseMakesNoSmallUpdate) {
   const Dataset data = small_data(320);
@@ -190,7 +190,8 @@ TEST_P(AnyStrategy, VirtualTimeIsDeterministicToTheBit) {
   EXPECT_NE(trained(data, setting).parameters, first.parameters);
 }
 
-/// These, and every other strategy of the catalogue as it is: a new one needs no line here.
+/// These, and every other strategy of the catalogue with its defaults: a new one needs no line
+/// here.
 std::vector<std::string> all_strategies() {
   std::vector<std::string> texts{"hogwild",
                                  "hogbatch:cpu-batch=8:accelerator-batch=32",
@@ -432,7 +433,7 @@ TEST(Links, PullsAndPushesQueueAtTheServers) {
   const Trained limited = trained(data, setting);
   const double pass = static_cast<double>(limited.workers[0].bytes) / 1e6;
   EXPECT_GE(limited.workers[0].bytes, 4 * layout_of(network).size) << "a whole pull";
-  EXPECT_NEAR(limited.seconds - without, pass, 1e-9) << "one node waits for nobody";
+  EXPECT_NEAR(limited.seconds - without, pass, 1e-9) << "a single node does not wait";
   setting.servers = 4;
   const double apply_pushes_calls = static_cast<double>(2 * 4 * layout_of(network).size) / 1e10;
   EXPECT_NEAR(trained(data, setting).seconds - without, pass / 4 - apply_pushes_calls * 3 / 4,

@@ -1,5 +1,5 @@
-// In place of the cluster layer in a build without EVENER_CLUSTER: the functions that commands call
-// say what is missing.
+// Replaces the cluster layer in a build without EVENER_CLUSTER: the functions that commands call
+// throw a UsageError that names what is missing.
 #include <string>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// In place of transport/grpc where gRPC is not used: in a build without EVENER_CLUSTER, and under
+// Replaces transport/grpc where gRPC is not used: in a build without EVENER_CLUSTER, and under
 // the thread sanitizer, which cannot see into gRPC.
 #include "evener/cluster/transport/transport.h"
 #include "evener/core/error.h"

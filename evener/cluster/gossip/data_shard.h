@@ -11,19 +11,19 @@
 
 namespace evener {
 
-/// Rows of an epoch that one of so many peers trains on.
+/// How many rows of an epoch the peer with this rank trains on.
 inline std::size_t share_of(std::size_t rows, std::size_t rank, std::size_t peers) {
   return (rows + peers - 1 - rank) / peers;
 }
-/// Steps of a pass over so many rows; the last may be a small one.
+/// Steps of a pass over so many rows. The last batch may be smaller.
 inline std::uint64_t steps_of_pass(std::size_t rows, std::size_t batch) {
   return std::max<std::uint64_t>(1, (rows + batch - 1) / batch);
 }
 
-/// Every n-th row of an epoch's order, starting at the peer's rank; then of the next epoch's.
+/// Every n-th row of an epoch's order, starting at the peer's rank, epoch after epoch.
 class DataShard {
  public:
-  /// `work` outlives it. `steps`: that are done already.
+  /// `work` outlives it. `steps`: steps that are already done.
   DataShard(const GossipWork& work, std::size_t rank, std::size_t peers, std::uint64_t steps)
       : work_(work), rank_(rank), peers_(peers) {
     const std::uint64_t a_pass = steps_of_pass(share_of(work.rows.size(), rank, peers), work.batch);

@@ -66,20 +66,20 @@ class GossipPeerImpl final : public GossipPeer {
 
   void join() override {
     replica_.start_from(work_.start);
-    if (work_.memory) replica_.remember(*work_.memory);
+    if (work_.replica_state) replica_.restore(*work_.replica_state);
     await_peers();
     if (is_late()) fetch_model();
   }
 
   void train(const std::function<bool()>& after_step) override {
-    // Between two calls the caller evaluated the model or wrote a checkpoint.
+    // Between two calls the caller evaluates the model or writes a checkpoint.
     if (paused_at_ > 0) group_.was_busy(now() - paused_at_);
     bool goes_on = true;
     while (goes_on && !is_over()) {
-      hear(0);
+      poll(0);
       exchange_.act(true);
       if (exchange_.must_wait()) {
-        hear(kHeartbeat);
+        poll(kHeartbeat);
       } else {
         goes_on = step(after_step);
       }
@@ -87,37 +87,37 @@ class GossipPeerImpl final : public GossipPeer {
     paused_at_ = now();
   }
 
-  /// Ends its own exchange. Then all peers send each other their final models, and all have the
-  /// same mean.
+  /// Completes its own exchange. Then all peers send each other their final models, and all compute
+  /// the same mean.
   void finish() override {
     while (exchange_.waits() && signal() == 0) {
-      hear(kHeartbeat / 5);
+      poll(kHeartbeat / 5);
       exchange_.act(false);
     }
     exchange_.act(false);
     exchange_.close();
     const ModelUpdate mine = replica_.whole();
     result_.model = FloatBuffer(layout_.size());
-    // A final model is missing here; a peer does not have all of them.
-    const auto missing = [](const PeerState& other) { return other.greeted && !other.final_model; };
+    // `missing`: this peer lacks a final model. The other: a peer lacks one.
+    const auto missing = [](const PeerState& other) { return other.joined && !other.final_model; };
     const auto lacking = [](const PeerState& other) {
-      return other.greeted && !other.peer_heartbeat.has_all();
+      return other.joined && !other.peer_heartbeat.has_all();
     };
     const auto any_peer = [&](auto is) {
       return std::any_of(group_.others().begin(), group_.others().end(), is);
     };
     for (result_.signal = signal(); result_.signal == 0; result_.signal = signal()) {
       send_final(mine);
-      hear(kHeartbeat / 5);
+      poll(kHeartbeat / 5);
       if (any_peer(missing)) continue;
       group_.has_all();
       if (!any_peer(lacking)) break;
     }
     const bool leaves = result_.signal != 0;
     for (int i = 0; i < group_.count(); ++i) {
-      // Where all peers are stopped none is lost.
-      const bool there = at(i).greeted || at(i).final_model || (leaves && at(i).left);
-      result_.lost.push_back(i != options_.self && !there);
+      // When all peers are stopped, none counts as lost.
+      const bool finished = at(i).joined || at(i).final_model || (leaves && at(i).left);
+      result_.lost.push_back(i != options_.self && !finished);
     }
     if (leaves) {
       group_.leave("it was stopped by a signal");
@@ -139,44 +139,44 @@ class GossipPeerImpl final : public GossipPeer {
  private:
   PeerState& at(int peer) { return group_.at(peer); }
   Seconds now() const { return group_.now(); }
-  void hear(Seconds wait) { group_.hear(wait); }
+  void poll(Seconds wait) { group_.poll(wait); }
   int signal() const { return options_.interrupted ? options_.interrupted() : 0; }
   /// Whether a connected peer has trained more than this since it was started.
   bool has_begun(std::uint64_t steps, Seconds seconds) {
     return std::any_of(group_.others().begin(), group_.others().end(), [&](const PeerState& other) {
       const wire::PeerHeartbeat& peer_heartbeat = other.peer_heartbeat;
-      return other.greeted && peer_heartbeat.trained() > steps &&
+      return other.joined && peer_heartbeat.trained() > steps &&
              peer_heartbeat.training() > seconds;
     });
   }
-  bool is_late() { return has_begun(kMissedSteps, work_.memory ? kMoment : 0); }
+  bool is_late() { return has_begun(kMissedSteps, work_.replica_state ? kMoment : 0); }
   double epochs_done() const { return evener::epochs_done(work_, result_.steps); }
   bool is_over() {
     if (result_.signal == 0) result_.signal = signal();
     return result_.signal != 0 || epochs_done() >= work_.epochs;
   }
 
-  /// Until all peers are connected to each other, or for as long as patience lasts. Where a peer
-  /// has begun to train this one does not wait.
+  /// Waits until all peers are connected to each other, at most `patience`. Does not wait if a peer
+  /// has started to train.
   void await_peers() {
-    bool told = std::isinf(options_.patience);
+    bool reported = std::isinf(options_.patience);
     while (!group_.complete() && !has_begun(0, 0) && signal() == 0) {
-      hear(kHeartbeat);
-      if (!told && now() > kUnexplained) {
-        told = true;
+      poll(kHeartbeat);
+      if (!reported && now() > kUnexplained) {
+        reported = true;
         options_.say(
             fmt::format("{} of {} peers are there: waiting for the others, for {:g} s at most",
-                        group_.greeted() + 1, group_.count(), options_.patience));
+                        group_.joined() + 1, group_.count(), options_.patience));
       }
       if (now() < options_.patience) continue;
-      if (group_.greeted() == 0) {
+      if (group_.joined() == 0) {
         throw Error(
             fmt::format("no peer for {:g} s: start the others of --peers, or wait longer "
                         "with --wait-seconds ({})",
                         options_.patience, group_.why_alone()));
       }
       options_.say(fmt::format("{} of {} peers are there: beginning without the others",
-                               group_.greeted() + 1, group_.count()));
+                               group_.joined() + 1, group_.count()));
       return;
     }
   }
@@ -185,12 +185,12 @@ class GossipPeerImpl final : public GossipPeer {
   void fetch_model() {
     for (int turn = 1; turn < group_.count(); ++turn) {
       const int peer = (options_.self + turn) % group_.count();
-      for (bool asks = true; at(peer).greeted && !at(peer).asked && signal() == 0;) {
+      for (bool asks = true; at(peer).joined && !at(peer).fetched_model && signal() == 0;) {
         if (at(peer).channel && std::exchange(asks, false)) exchange_.send(peer, Wire::ASK, 0, {});
-        hear(kHeartbeat / 5);
+        poll(kHeartbeat / 5);
         if (std::exchange(at(peer).cut, false)) asks = true;
       }
-      const auto model = std::exchange(at(peer).asked, std::nullopt);
+      const auto model = std::exchange(at(peer).fetched_model, std::nullopt);
       if (!model || model->values.empty()) continue;
       replica_.start_from(model->values);
       options_.say(fmt::format("joined late, with the model of peer {}", peer));
@@ -222,15 +222,15 @@ class GossipPeerImpl final : public GossipPeer {
     return goes_on;
   }
 
-  /// The last messages arrive before the connections are closed.
+  /// Lets the last messages arrive before the connections are closed.
   void linger() {
-    const bool alone = group_.greeted() == 0;
-    for (const Seconds since = now(); !alone && now() - since < kLinger;) hear(kHeartbeat / 5);
+    const bool alone = group_.joined() == 0;
+    for (const Seconds since = now(); !alone && now() - since < kLinger;) poll(kHeartbeat / 5);
   }
-  /// Once over each connection.
+  /// Sends the final model once over each connection.
   void send_final(const ModelUpdate& mine) {
     for (int i = 0; i < group_.count(); ++i) {
-      if (at(i).channel && !std::exchange(at(i).told, true))
+      if (at(i).channel && !std::exchange(at(i).final_model_sent, true))
         exchange_.send(i, Wire::FINAL, 0, mine);
     }
   }

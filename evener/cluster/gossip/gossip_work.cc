@@ -1,4 +1,4 @@
-// How far the steps of gossip peers are, in rows and epochs.
+// The progress of gossip peers in rows and epochs.
 #include <algorithm>
 
 #include "evener/cluster/gossip/data_shard.h"

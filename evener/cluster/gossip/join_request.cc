@@ -14,11 +14,11 @@ namespace evener {
 
 namespace {
 
-// By then the peers have noticed a peer that has just died.
+// By then the peers have detected a peer that has just failed.
 constexpr Seconds kSoon = 2;
 
-struct Asked {
-  std::shared_ptr<Channel> channel;  // null: to be asked
+struct PeerQuery {
+  std::shared_ptr<Channel> channel;  // null: the request has to be sent
   Seconds retry_at = 0;
 };
 
@@ -38,35 +38,35 @@ Message request_of(const GossipPeerOptions& options) {
 Job ask_peers(const GossipPeerOptions& given) {
   const GossipPeerOptions options = with_transport(given);
   ChannelEvents queue;
-  // Its own address, too: a process that answers there has the slot.
-  std::vector<Asked> asked(options.addresses.size());
+  // This process's own address too: a process that answers there has the slot.
+  std::vector<PeerQuery> queries(options.addresses.size());
   std::string why = "no peer has answered yet";
-  bool told = false;
+  bool reported = false;
   for (const Stopwatch clock; clock.elapsed() < options.patience;) {
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      if (asked[i].channel || clock.elapsed() < asked[i].retry_at) continue;
-      asked[i].retry_at = clock.elapsed() + kPause;
-      asked[i].channel = options.transport->connect(
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      if (queries[i].channel || clock.elapsed() < queries[i].retry_at) continue;
+      queries[i].retry_at = clock.elapsed() + kPause;
+      queries[i].channel = options.transport->connect(
           options.addresses[i], std::make_shared<Inbox>(queue, static_cast<int>(i)));
-      asked[i].channel->send(request_of(options));
+      queries[i].channel->send(request_of(options));
     }
     const auto event = queue.get_within(kLook);
     if (!event) continue;
     if (const std::string* end = event->end()) {
-      asked[static_cast<std::size_t>(event->from)].channel.reset();
+      queries[static_cast<std::size_t>(event->from)].channel.reset();
       if (event->from == options.self) continue;
       why = fmt::format("peer {}: {}", event->from, with_hint(*end));
-      if (clock.elapsed() > kSoon && !std::exchange(told, true)) {
+      if (clock.elapsed() > kSoon && !std::exchange(reported, true)) {
         options.say(why + "; asking all of --peers again");
       }
       continue;
     }
     const wire::Head head = head_of(event->message());
     if (head.has_refusal() && head.refusal().later() && clock.elapsed() < kSoon) {
-      Asked& once_more = asked[static_cast<std::size_t>(event->from)];
+      PeerQuery& query = queries[static_cast<std::size_t>(event->from)];
       why = fmt::format("peer {}: {}", event->from, head.refusal().why());
-      once_more.channel.reset();
-      once_more.retry_at = clock.elapsed() + kPause;
+      query.channel.reset();
+      query.retry_at = clock.elapsed() + kPause;
       continue;
     }
     if (head.has_refusal()) {

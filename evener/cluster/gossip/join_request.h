@@ -1,4 +1,4 @@
-// A process that joins gossip peers asks them what they train.
+// A process that joins gossip peers requests the training job from them.
 #pragma once
 
 #include "evener/cluster/gossip/gossip_peer.h"
@@ -7,8 +7,8 @@
 namespace evener {
 
 /// Asks all peers until one answers. Uses transport, addresses, self, token, patience and say of
-/// the options. Error where no peer answers for as long as patience lasts, or one refuses: the slot
-/// is taken, or the list or the token is another.
+/// the options. Error if no peer answers within `patience`, or if one refuses: the slot is taken,
+/// or the list of peers or the token differs.
 Job ask_peers(const GossipPeerOptions& options);
 
 }  // namespace evener

@@ -1,4 +1,4 @@
-// What gossip peers say about themselves, and which peers and messages are refused.
+// The hello message of gossip peers, and the checks that refuse peers and messages.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,7 @@ std::uint64_t checksum_of(const std::vector<std::string>& addresses);
 wire::Head hello_of(const GossipPeerOptions& options, const GossipWork& work,
                     std::uint64_t incarnation, Seconds age);
 
-// Why a process that wants to join, a peer that says hello, or a message is refused; empty: it is
-// not.
+// Why a join request, a hello or a message is refused; empty: it is accepted.
 std::string why_refused(const wire::JoinRequest& request, const GossipPeerOptions& options);
 std::string why_refused(const wire::PeerHello& hello, const GossipPeerOptions& options,
                         const GossipWork& work);

@@ -52,7 +52,7 @@ void PeerConnection::begin_message(const wire::GossipMessage& message) {
 }
 
 void PeerConnection::feed(const wire::Chunk& chunk, const Message& message) {
-  // Heartbeats wait behind a long message: its parts count as well.
+  // Heartbeats queue behind a long message, so its parts count as heartbeats.
   events_.put(
       {.kind = PeerEvent::Kind::part_of_message, .from = from_, .incarnation = incarnation_});
   reader_->feed(chunk.offset(), message);

@@ -1,4 +1,4 @@
-// The two connections between a peer and another one: each peer opens one, on which it sends.
+// The two connections between two peers: each peer opens one and sends on it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace evener {
 /// A connection that another process has opened. Its messages become events.
 class PeerConnection final : public Handler {
  public:
-  /// Why a peer that says hello is refused; empty: it is not.
+  /// Why a hello is refused; empty: it is accepted.
   using Check = std::function<std::string(const wire::PeerHello&)>;
 
   /// `events` and `layout` outlive it.
@@ -24,7 +24,7 @@ class PeerConnection final : public Handler {
       : channel_(std::move(channel)), events_(events), layout_(layout), check_(std::move(check)) {}
 
   void received(Message message) override;
-  /// The peer may connect again. It is lost when it stays silent.
+  /// Does nothing: the peer may reconnect. It is lost when it stays silent.
   void ended(const std::string& /*why*/) override {}
 
  private:
@@ -38,7 +38,7 @@ class PeerConnection final : public Handler {
   const ModelUpdateLayout& layout_;
   Check check_;
   int from_ = -1;                  // rank of the peer, if it was accepted
-  std::uint64_t incarnation_ = 0;  // of the peer; 0: it has not said hello
+  std::uint64_t incarnation_ = 0;  // of the peer; 0: no hello yet
   wire::GossipMessage message_;    // that is arriving
   std::optional<ModelUpdateReader> reader_;
 };

@@ -1,4 +1,4 @@
-// What the transport's threads report to the thread of a gossip peer.
+// Events that the transport's threads send to the thread of a gossip peer.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace evener {
 struct PeerEvent {
   enum class Kind {
     peer_hello,
-    refusal,        // of a peer that said hello, by this one
+    refusal,        // of a peer's hello, by this one
     refused_there,  // of this one, by another peer
     message,
     part_of_message,

@@ -23,7 +23,7 @@ PeerExchange::PeerExchange(const GossipPeerOptions& options, std::uint64_t seed,
       node_(options.self, options.rule, seed) {}
 
 void PeerExchange::act(bool offers) {
-  for (const NodeAction& action : node_.rest(group_.now(), offers)) {
+  for (const NodeAction& action : node_.actions(group_.now(), offers)) {
     std::visit(Cases{[&](const NodeOffers& a) {
                        if (!a.again) offered_[a.to] = replica_.offer();
                        send(a.to, Wire::OFFER, a.sequence, offered_[a.to]);
@@ -58,12 +58,12 @@ void PeerExchange::act(bool offers) {
 
 bool PeerExchange::must_wait() {
   const auto offer = node_.remind();
-  // Not for a peer whose process has ended: it would take seconds until it is given up.
+  // Do not wait for a peer whose process has ended: it takes seconds until it is considered lost.
   return !node_.may_train() && offer && !group_.at(offer->to).broken;
 }
 
 void PeerExchange::peer_left(int peer, bool for_good) {
-  if (!for_good) return node_.part(peer);
+  if (!for_good) return node_.disconnected(peer);
   node_.forget(peer);
   take_back(peer);
 }
@@ -82,16 +82,16 @@ void PeerExchange::exchange(F work) {
   result_.timeline.add_merge(begin, group_.now());
   result_.timeline.add_completed_exchange(options_.self);
   ++result_.exchanges;
-  if (const auto apart = replica_.apart()) {
-    ++result_.met;
-    result_.apart += *apart * *apart;
+  if (const auto distance = replica_.exchange_distance()) {
+    ++result_.measured;
+    result_.squared_distance += *distance * *distance;
   }
 }
 
 void PeerExchange::send(int peer, Wire::Kind kind, std::uint64_t sequence,
                         const ModelUpdate& update) {
   const auto& channel = group_.at(peer).channel;
-  if (!channel) return;  // the message is lost: a reminder follows
+  if (!channel) return;  // the message is lost and will be sent again
   wire::Head head;
   wire::GossipMessage& message = *head.mutable_gossip_message();
   message.set_kind(kind);
@@ -107,7 +107,7 @@ void PeerExchange::send(int peer, Wire::Kind kind, std::uint64_t sequence,
   result_.timeline.add_message(options_.self, bytes->size());
 }
 
-void PeerExchange::tell_policy(GossipMessage::Kind kind, const PeerEvent& event) {
+void PeerExchange::notify_policy(GossipMessage::Kind kind, const PeerEvent& event) {
   node_.receive({kind, event.from, options_.self, event.message.sequence()});
 }
 
@@ -130,12 +130,12 @@ void PeerExchange::take_message(PeerEvent& event, PeerState& other) {
     case Wire::DECLINE:
       ++result_.declined;
       result_.timeline.add_reject(options_.self);
-      if (node_.awaits(event.from, sequence)) take_back(event.from);
-      return tell_policy(GossipMessage::Kind::decline, event);
+      if (node_.waits_for(event.from, sequence)) take_back(event.from);
+      return notify_policy(GossipMessage::Kind::decline, event);
     case Wire::ASK:
       return send(event.from, Wire::MODEL, sequence, replica_.whole());
     case Wire::MODEL:
-      other.asked = std::move(event.update);
+      other.fetched_model = std::move(event.update);
       return;
     case Wire::FINAL:
       other.final_model = std::move(event.update);
@@ -154,16 +154,16 @@ void PeerExchange::take_offer(PeerEvent& event, PeerState& other) {
   if (sequence < other.offer_sequence) return;  // an old offer
   other.offer = std::move(event.update);
   other.offer_sequence = sequence;
-  tell_policy(GossipMessage::Kind::offer, event);
+  notify_policy(GossipMessage::Kind::offer, event);
 }
 
 void PeerExchange::take_reply(PeerEvent& event, PeerState& other) {
-  if (!node_.awaits(event.from, event.message.sequence())) return;
+  if (!node_.waits_for(event.from, event.message.sequence())) return;
   if (!options_.rule.push_sum && event.update.values.size() != offered_[event.from].values.size()) {
     return;
   }
   other.reply = std::move(event.update);
-  tell_policy(GossipMessage::Kind::reply, event);
+  notify_policy(GossipMessage::Kind::reply, event);
 }
 
 }  // namespace evener

@@ -37,37 +37,37 @@ PeerGroup::~PeerGroup() {
   listener_.reset();
 }
 
-int PeerGroup::greeted() const {
+int PeerGroup::joined() const {
   return static_cast<int>(std::count_if(others_.begin(), others_.end(),
-                                        [](const PeerState& other) { return other.greeted; }));
+                                        [](const PeerState& other) { return other.joined; }));
 }
 
 bool PeerGroup::complete() const {
   const PeerState* self = &others_[static_cast<std::size_t>(options_.self)];
   return std::all_of(others_.begin(), others_.end(), [&](const PeerState& other) {
     return &other == self ||
-           (other.greeted && static_cast<int>(other.peer_heartbeat.sees()) == count() - 1);
+           (other.joined && static_cast<int>(other.peer_heartbeat.sees()) == count() - 1);
   });
 }
 
-void PeerGroup::hear(Seconds wait) {
+void PeerGroup::poll(Seconds wait) {
   connect_missing();
   beat();
   for (auto event = events_.get_within(wait); event; event = events_.get_within(0)) take(*event);
   for (int i = 0; i < count(); ++i) {
     const PeerState& other = at(i);
-    if (!other.greeted) continue;
+    if (!other.joined) continue;
     const Seconds most =
         (other.broken ? std::min(kBroken, options_.silence) : options_.silence) + allowance(other);
     if (now() - other.heard < most) continue;
-    // A peer that has sent its final model may leave.
+    // A peer that has sent its final model may leave without a message.
     const Seconds silence = now() - other.heard;
     lose(i, false, other.final_model ? "" : fmt::format(": no heartbeat for {:.0f} s", silence));
   }
 }
 
 void PeerGroup::lose(int peer, bool for_good, const std::string& how) {
-  at(peer).greeted = false;
+  at(peer).joined = false;
   callbacks_.left(peer, for_good);
   if (!how.empty()) options_.say(fmt::format("peer {}{}", peer, how));
 }
@@ -119,7 +119,7 @@ void PeerGroup::send_heartbeat(PeerState& other) {
   if (!other.channel) return;
   wire::Head head;
   wire::PeerHeartbeat& peer_heartbeat = *head.mutable_peer_heartbeat();
-  peer_heartbeat.set_sees(static_cast<std::uint32_t>(greeted()));
+  peer_heartbeat.set_sees(static_cast<std::uint32_t>(joined()));
   peer_heartbeat.set_busy(busy_);
   peer_heartbeat.set_trained(trained_);
   if (trained_ > 0) peer_heartbeat.set_training(now() - begun_);
@@ -129,14 +129,14 @@ void PeerGroup::send_heartbeat(PeerState& other) {
 }
 
 void PeerGroup::take(PeerEvent& event) {
-  if (event.kind == PeerEvent::Kind::join_request) return tell_job(event);
+  if (event.kind == PeerEvent::Kind::join_request) return send_job(event);
   if (event.from < 0 || event.from >= count() || event.from == options_.self) return;
   PeerState& other = at(event.from);
   switch (event.kind) {
     case PeerEvent::Kind::link_down:
       if (other.refused == 0) why_alone_ = fmt::format("peer {}: {}", event.from, event.why);
       other.channel.reset();
-      other.told = false;
+      other.final_model_sent = false;
       other.broken = other.cut = true;
       return;
     case PeerEvent::Kind::refusal:
@@ -145,11 +145,11 @@ void PeerGroup::take(PeerEvent& event) {
       other.refuses = event.why;
       return check_refusals();
     case PeerEvent::Kind::peer_hello:
-      return greet(event);
+      return accept_hello(event);
     case PeerEvent::Kind::leave:
       if (event.incarnation != other.incarnation) return;
       other.left = true;
-      if (other.greeted) lose(event.from, true, " has left: " + event.why);
+      if (other.joined) lose(event.from, true, " has left: " + event.why);
       return;
     case PeerEvent::Kind::peer_heartbeat:
     case PeerEvent::Kind::message:
@@ -157,28 +157,28 @@ void PeerGroup::take(PeerEvent& event) {
     case PeerEvent::Kind::join_request:
       break;
   }
-  if (event.incarnation != other.incarnation) return;  // it was refused, or is an old process
-  if (other.left) return;  // it only ends exchanges that others have begun
-  if (!other.greeted) readmit(event.from);
+  if (event.incarnation != other.incarnation) return;  // refused, or an earlier process
+  if (other.left) return;  // it only completes exchanges that others have begun
+  if (!other.joined) readmit(event.from);
   other.heard = now();
   other.broken = false;
   if (event.kind == PeerEvent::Kind::peer_heartbeat) other.peer_heartbeat = event.peer_heartbeat;
-  // Only this peer counts its own steps. After a restart it hears from others how many there were.
+  // A peer counts its own steps. After a restart it learns its earlier count from the others.
   for (std::size_t i = 0; i < std::min(event.steps.size(), steps_.size()); ++i) {
     steps_[i] = std::max(steps_[i], event.steps[i]);
   }
   if (event.kind == PeerEvent::Kind::message && !left_) callbacks_.message(event, other);
 }
 
-void PeerGroup::greet(const PeerEvent& event) {
+void PeerGroup::accept_hello(const PeerEvent& event) {
   PeerState& other = at(event.from);
-  const bool alive = other.greeted && !other.broken && now() - other.heard < kBroken;
+  const bool alive = other.joined && !other.broken && now() - other.heard < kBroken;
   if (alive && other.incarnation != event.incarnation) {
     return refuse(event,
                   fmt::format("the slot of peer {} is taken: give another --rank", event.from));
   }
   other.refuses.clear();
-  // A peer that was started again does not know earlier messages.
+  // A peer that was restarted does not have earlier messages.
   if (other.incarnation != event.peer_hello.incarnation()) {
     callbacks_.left(event.from, true);
     other.offer_sequence = other.answered_sequence = 0;
@@ -186,16 +186,16 @@ void PeerGroup::greet(const PeerEvent& event) {
     other.final_model.reset();
     options_.say(fmt::format("peer {} is there", event.from));
     other.incarnation = event.peer_hello.incarnation();
-    other.greeted = true;
+    other.joined = true;
     other.left = false;
     callbacks_.joined(event.from);
   } else {
-    if (!other.greeted) readmit(event.from);
+    if (!other.joined) readmit(event.from);
     other.cut = true;
   }
   other.heard = now();
   other.broken = false;
-  last_beat_ = -1;  // the next heartbeat, which says so, is sent at once
+  last_beat_ = -1;  // the next heartbeat reports this and is sent at once
 }
 
 /// Reported once, however often the peer tries.
@@ -208,14 +208,14 @@ void PeerGroup::refuse(const PeerEvent& event, const std::string& why) {
   PeerState& other = at(event.from);
   if (std::exchange(other.refused, event.incarnation) == event.incarnation) return;
   const std::string said = fmt::format("peer {} was refused: {}", event.from, why);
-  if (greeted() == 0) why_alone_ = said;
+  if (joined() == 0) why_alone_ = said;
   options_.say(said);
 }
 
-/// A peer that all others refuse need not wait for them. Where another peer is connected, a refusal
-/// does not matter: the one that refuses may be the one that does not belong here.
+/// A peer that all others refuse does not wait for them. Where another peer is connected, a refusal
+/// does not matter: the refusing peer may be the one with the wrong configuration.
 void PeerGroup::check_refusals() const {
-  if (left_ || greeted() > 0) return;
+  if (left_ || joined() > 0) return;
   const PeerState* one = nullptr;
   for (const auto& other : others_) {
     if (&other == &others_[static_cast<std::size_t>(options_.self)]) continue;
@@ -225,18 +225,18 @@ void PeerGroup::check_refusals() const {
   throw Error(fmt::format("peer {} refuses this one: {}", one - others_.data(), one->refuses));
 }
 
-/// A peer that was given up is heard again.
+/// A lost peer has sent a message.
 void PeerGroup::readmit(int peer) {
-  at(peer).greeted = true;
+  at(peer).joined = true;
   callbacks_.joined(peer);
   options_.say(fmt::format("peer {} is back", peer));
 }
 
-void PeerGroup::tell_job(const PeerEvent& event) {
+void PeerGroup::send_job(const PeerEvent& event) {
   wire::Head head;
   if (const std::string why = why_refused(event.join_request, options_); !why.empty()) {
     head.mutable_refusal()->set_why(why);
-  } else if (event.from == options_.self || (at(event.from).greeted && !at(event.from).broken)) {
+  } else if (event.from == options_.self || (at(event.from).joined && !at(event.from).broken)) {
     head.mutable_refusal()->set_why(
         fmt::format("the slot of peer {} is taken: give another --rank", event.from));
     head.mutable_refusal()->set_later(true);  // it may have just died

@@ -1,5 +1,4 @@
-// The other peers as one of them sees them: connections, hellos, heartbeats, and how many steps
-// each has done.
+// The other peers of a gossip peer: their connections, hellos, heartbeats and step counts.
 #pragma once
 
 #include <functional>
@@ -17,22 +16,22 @@ namespace evener {
 struct PeerState {
   std::shared_ptr<Channel> channel;  // to it; null: not connected
   Seconds retry_at = 0;
-  bool greeted = false;                // it has connected and is not lost
+  bool joined = false;                 // its hello was accepted, and it is not lost
   wire::PeerHeartbeat peer_heartbeat;  // its last
   Seconds heard = 0;
-  bool broken = false;  // the connection to it has ended, and it was not heard since
-  bool cut = false;     // a connection has ended, either way: the last messages may be lost
+  bool broken = false;  // the connection to it has ended, and no message has arrived since
+  bool cut = false;     // a connection, in either direction, has ended: messages may be lost
   bool left = false;    // it has sent a leave message
-  std::string refuses;  // why it refuses this peer; empty: it does not, or is not heard yet
+  std::string refuses;  // why it refuses this peer; empty: it does not, or has not answered
   std::uint64_t incarnation = 0, refused = 0;  // accepted; refused last
   ModelUpdate offer, reply;                    // the last ones, until they are used
   std::uint64_t offer_sequence = 0;            // of the offer
-  // The answer to its last offer that was not declined, which may have to be sent again.
+  // The answer to its last offer that was not declined. It may have to be sent again.
   ModelUpdate answered;
   std::uint64_t answered_sequence = 0;
-  // Without numbers where the model was refused.
-  std::optional<ModelUpdate> final_model, asked;
-  bool told = false;  // this peer's final model was sent to it
+  // Received models. Without numbers where the model was refused.
+  std::optional<ModelUpdate> final_model, fetched_model;
+  bool final_model_sent = false;  // this peer's final model was sent to it
 };
 
 inline constexpr Seconds kHeartbeat = 0.25;  // between heartbeats
@@ -57,24 +56,24 @@ class PeerGroup {
   int count() const { return static_cast<int>(others_.size()); }
   PeerState& at(int peer) { return others_[static_cast<std::size_t>(peer)]; }
   std::vector<PeerState>& others() { return others_; }  // by rank, this one too
-  int greeted() const;
-  /// Whether all are connected to each other.
+  int joined() const;
+  /// Whether all peers are connected to each other.
   bool complete() const;
   /// Why no peer is connected.
   const std::string& why_alone() const { return why_alone_; }
   Seconds now() const { return clock_.elapsed(); }
 
-  /// Handles events, and waits this long for one where there is none. Also reconnects, sends
-  /// heartbeats and gives up silent peers.
-  void hear(Seconds wait);
-  /// Sends a leave message to all peers. They do not wait for this one any more, and it does not
-  /// connect again.
+  /// Handles events. If there is none, waits this long for one. Also reconnects, sends heartbeats
+  /// and drops silent peers.
+  void poll(Seconds wait);
+  /// Sends a leave message to all peers. They stop waiting for this one, and it does not
+  /// reconnect.
   void leave(const std::string& why);
-  /// This peer was busy this long. Heartbeats say so, and others wait that long next time.
+  /// This peer handled no events for this long. Heartbeats report it, and other peers allow for it.
   void was_busy(Seconds seconds);
-  /// A peer in the middle of a long step sends nothing.
+  /// Extra silence that is allowed: a peer sends nothing during a long step.
   static Seconds allowance(const PeerState& other) { return 2 * other.peer_heartbeat.busy(); }
-  /// What heartbeats say about this peer. has_all is sent at once.
+  /// Change what heartbeats report about this peer. has_all sends a heartbeat at once.
   void has_trained();
   void has_all();
 
@@ -83,12 +82,12 @@ class PeerGroup {
   void beat();
   void send_heartbeat(PeerState& other);
   void take(PeerEvent& event);
-  void greet(const PeerEvent& event);
+  void accept_hello(const PeerEvent& event);
   void refuse(const PeerEvent& event, const std::string& why);
   void check_refusals() const;
   void readmit(int peer);
   void lose(int peer, bool for_good, const std::string& how);
-  void tell_job(const PeerEvent& event);
+  void send_job(const PeerEvent& event);
 
   const GossipPeerOptions& options_;
   const GossipWork& work_;

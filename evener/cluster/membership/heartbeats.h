@@ -1,5 +1,5 @@
-// When each member was heard last, and which members are suspected or evicted for their silence.
-// The caller passes the time in.
+// Records the time of each member's last message, and reports members whose silence has reached a
+// limit as suspected or evicted. The caller passes the time in.
 #pragma once
 
 #include <map>
@@ -25,7 +25,8 @@ class Heartbeats {
     Verdict verdict;
   };
 
-  /// Returns whether the member was suspected until now. A member that is new is watched from now.
+  /// Records a message. Returns whether the member was suspected until now. A new member is watched
+  /// from now on.
   bool heard(int member, Seconds now);
   void forget(int member) { members_.erase(member); }
   /// The members whose silence has reached a limit since the last call. An evicted member is

@@ -61,7 +61,7 @@ void Membership::put_off(Client& client, const std::string& why) {
   client.channel->send(message_of(head));
 }
 
-void Membership::greet(const std::shared_ptr<Client>& client,
+void Membership::admit(const std::shared_ptr<Client>& client,
                        const std::optional<wire::Welcome>& welcome, Seconds now) {
   if (!accepts(*client, client->hello.protocol(), client->hello.token())) return;
   if (client->slot >= 0) return refuse(*client, "it has a slot already");
@@ -86,7 +86,7 @@ int Membership::free_slot(int wanted) const {
 }
 
 void Membership::give_slot(Client& client, wire::Welcome welcome, Seconds now) {
-  // A worker that lost its connection may be back before that was noticed here.
+  // A worker that lost its connection may reconnect before the loss is detected here.
   for (const Slot& slot : slots_) {
     if (slot.client != nullptr && slot.client->hello.name() == client.hello.name()) {
       slot.client->channel->close("it has connected again");
@@ -149,7 +149,7 @@ bool Membership::heard(const Client& client, Seconds now) {
 }
 
 std::vector<int> Membership::beat(Seconds now) {
-  // Clients that wait for a slot get heartbeats, too: reading the data may take long.
+  // Clients that wait for a welcome get heartbeats too, because reading the data may take long.
   wire::Head head;
   head.mutable_heartbeat();
   send_all(head);

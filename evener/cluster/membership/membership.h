@@ -1,5 +1,5 @@
 // Which processes are connected to a coordinator, which worker has which slot, and which members
-// are evicted for their silence. Knows nothing of the model or of tasks.
+// are evicted for their silence. It does not know the model or tasks.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 namespace evener {
 
 /// A process that is connected to the coordinator: a worker, a shard server, or one that has not
-/// said yet what it is.
+/// sent its hello yet.
 struct Client {
   std::shared_ptr<Channel> channel;
   wire::Hello hello;
-  int slot = -1;    // of a worker that was given one
-  int server = -1;  // number of a shard server
+  int slot = -1;    // of a worker; -1: none
+  int server = -1;  // number of a shard server; -1: it is none
 };
 
 struct MembershipOptions {
@@ -31,29 +31,30 @@ struct MembershipOptions {
   std::function<void(const std::string&)> say;
 };
 
-/// One call at a time: the caller holds its lock.
+/// Not thread-safe: the caller holds its lock.
 class Membership {
  public:
   explicit Membership(const MembershipOptions& options);
 
   void connected(std::shared_ptr<Client> client);
-  /// Frees the client's slot. Returns whether a worker is lost that had joined.
+  /// Frees the client's slot. Returns whether the client was a worker that had joined.
   bool disconnected(Client& client);
   bool empty() const { return clients_.empty(); }
   void send_all(const wire::Head& head);
 
-  /// Whether the client has the same protocol and knows the token. Otherwise it is refused.
+  /// Whether the client has the same protocol version and the token. Otherwise it is refused.
   bool accepts(Client& client, std::uint32_t protocol, const std::string& token);
   void refuse(Client& client, const std::string& why);
-  /// The client may try again later.
+  /// Refuses the client for now. It may try again later.
   void put_off(Client& client, const std::string& why);
 
-  /// A worker has said hello. It is given a slot, or waits for `welcome_waiting` where there is no
+  /// A worker has sent its hello. It gets a slot, or waits for `welcome_waiting` where there is no
   /// welcome yet.
-  void greet(const std::shared_ptr<Client>& client, const std::optional<wire::Welcome>& welcome,
+  void admit(const std::shared_ptr<Client>& client, const std::optional<wire::Welcome>& welcome,
              Seconds now);
   void welcome_waiting(const wire::Welcome& welcome, Seconds now);
-  /// A worker is ready. Returns whether it has joined: its data has to be the data of the run.
+  /// A worker is ready. Returns whether it has joined. It is refused if its data is not the data of
+  /// the run.
   bool join(Client& client, const wire::Ready& ready, const DataFingerprint& data);
 
   int joined() const;  // workers
@@ -62,7 +63,8 @@ class Membership {
   /// Null: no worker has the slot.
   std::shared_ptr<Channel> channel(int slot) const;
 
-  /// Every message counts as a heartbeat. Returns whether a worker that had joined was suspected.
+  /// Records a message: each one counts as a heartbeat. Returns whether the client is a joined
+  /// worker that was suspected until now.
   bool heard(const Client& client, Seconds now);
   /// Sends a heartbeat to every client and closes the connections of those that are silent for too
   /// long. Returns the slots of workers that are suspected from now on.
@@ -72,7 +74,7 @@ class Membership {
   struct Slot {
     Client* client = nullptr;  // null: the slot is free
     std::uint64_t generation = 0;
-    bool joined = false;  // it is ready for tasks
+    bool joined = false;  // its worker is ready for tasks
   };
 
   const Slot& at(int slot) const { return slots_[static_cast<std::size_t>(slot)]; }
@@ -86,7 +88,7 @@ class Membership {
   std::vector<Slot> slots_;
   Heartbeats heartbeats_;
   std::vector<std::shared_ptr<Client>> clients_;
-  std::vector<std::shared_ptr<Client>> waiting_;  // have said hello before there was a welcome
+  std::vector<std::shared_ptr<Client>> waiting_;  // for a welcome
 };
 
 }  // namespace evener

@@ -14,7 +14,8 @@
 
 namespace evener {
 
-/// How a session has ended. put_off: the coordinator has no free slot now.
+/// How a session has ended. put_off: the coordinator has no free slot now. signal: this process
+/// received a signal.
 enum class SessionEnd { over, failed, lost, put_off, signal };
 
 struct ReconnectOptions {
@@ -24,19 +25,19 @@ struct ReconnectOptions {
   std::function<void(const std::string&)> say;
 };
 
-/// Why a connection failed, with what to look at where that is known.
+/// Why a connection failed, with a hint for the user where the cause is known.
 std::string with_hint(const std::string& why);
 
-/// Calls session(why, useful) until the run is over or a signal comes. Returns the process's exit
-/// code: that of a signal, or whether the run failed. Error where no session was useful for as long
-/// as patience lasts: the coordinator could not be reached, or had no free slot.
+/// Calls session(why, useful) until the run is over or a signal arrives. Returns the process's exit
+/// code: 0, 1 if the run failed, or 128 + the signal. Error if no session was useful within
+/// `patience`: the coordinator could not be reached, or had no free slot.
 template <class F>
 int run_until_over(const ReconnectOptions& options, F session) {
   constexpr int kSignalled = 128;
   const auto signal = [&] { return options.interrupted ? options.interrupted() : 0; };
   Stopwatch waited;
   SessionEnd before = SessionEnd::lost;
-  for (bool told = false;;) {
+  for (bool reported = false;;) {
     std::string why;
     bool useful = false;
     const SessionEnd end = session(why, useful);
@@ -46,7 +47,7 @@ int run_until_over(const ReconnectOptions& options, F session) {
     // Each reason to wait is reported once, and has its own time limit.
     if (useful || std::exchange(before, end) != end) {
       waited = {};
-      told = false;
+      reported = false;
     }
     const bool put_off = end == SessionEnd::put_off;
     if (!useful && !put_off) why = with_hint(why);
@@ -55,13 +56,13 @@ int run_until_over(const ReconnectOptions& options, F session) {
                               put_off ? "no free slot" : "no coordinator", options.patience, why,
                               put_off ? "; to wait longer: --wait-seconds" : ""));
     }
-    if (!told) {
+    if (!reported) {
       const std::string then =
           put_off ? fmt::format("waiting for a free slot, for {:g} s at most", options.patience)
                   : "trying again";
       options.say(fmt::format("{}: {}; {}", options.coordinator, why, then));
     }
-    told = true;
+    reported = true;
     std::this_thread::sleep_for(std::chrono::duration<Seconds>(kPause));
     if (signal() != 0) return kSignalled + signal();
   }

@@ -11,7 +11,7 @@ void ClientSession::received(Message message) {
   switch (head.kind_case()) {
     case wire::Head::kHello:
       client.hello = head.hello();
-      return coordinator_.greet(client_);
+      return coordinator_.hello(client_);
     case wire::Head::kReady:
       return coordinator_.ready(client, head.ready());
     case wire::Head::kPush:
@@ -21,7 +21,7 @@ void ClientSession::received(Message message) {
     case wire::Head::kChunk:
       return coordinator_.chunk(client, head.chunk(), message);
     case wire::Head::kServerHello:
-      return coordinator_.greet_server(client, head.server_hello());
+      return coordinator_.server_hello(client, head.server_hello());
     case wire::Head::kKept:
       return coordinator_.kept(client);
     case wire::Head::kPushed:

@@ -1,4 +1,4 @@
-// A connection to the coordinator: takes its messages to the coordinator's roles.
+// A connection to the coordinator, on the coordinator's side: dispatches the client's messages.
 #pragma once
 
 #include <memory>

@@ -24,9 +24,9 @@ class ClusterExecutor final : public Executor {
     return arrival;
   }
   void set_timer(Seconds time) override { timers_.push(time); }
-  bool is_there(int worker) const override { return coordinator_.is_there(worker); }
-  std::vector<Change> take_changes() override { return coordinator_.take_changes(); }
-  bool awaits() const override { return true; }
+  bool is_present(int worker) const override { return coordinator_.is_present(worker); }
+  std::vector<MembershipChange> take_changes() override { return coordinator_.take_changes(); }
+  bool waits_for_workers() const override { return true; }
 
  private:
   CoordinatorService& coordinator_;

@@ -1,5 +1,5 @@
-// The coordinator of a cluster: listens, gives slots to workers that join, evicts workers that are
-// silent, sends tasks to workers and takes their pushes.
+// The coordinator of a cluster: it listens, assigns slots to workers that join, evicts silent
+// workers, sends tasks to workers and receives their pushes.
 #pragma once
 
 #include <functional>
@@ -16,12 +16,12 @@ namespace evener {
 struct CoordinatorOptions {
   std::string listen = "127.0.0.1:0";
   std::shared_ptr<Transport> transport;  // null: gRPC without TLS
-  std::string token;                     // that workers must know; empty: none
-  int least = 1, most = 1;               // workers needed to begin, and slots
-  int servers = 0;                       // that hold a shard of the model each; 0: it is kept here
-  Seconds patience = 60;  // to wait for `least` workers, and for one where none is left
+  std::string token;                     // that workers must send; empty: none
+  int least = 1, most = 1;               // workers needed to start, and slots
+  int servers = 0;                       // shard servers; 0: the coordinator holds the model
+  Seconds patience = 60;  // timeout for `least` workers to join, and for one where none is left
   HeartbeatLimits heartbeats;
-  /// Asked while it waits; not 0: a signal has come.
+  /// Polled while it waits. Not 0: this signal was received.
   std::function<int()> interrupted;
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
@@ -32,9 +32,9 @@ class ClusterCoordinator : public RemoteWorkers {
   virtual std::string address() const = 0;
   /// Workers can join from now on. Called before the engine is made.
   virtual void offer(Job job) = 0;
-  /// How many pushes came twice, or for an order that is not the last one.
+  /// How many pushes were ignored: repeated, or for an order that is not the last one.
   virtual std::uint64_t ignored() const = 0;
-  /// The run has failed. Workers and servers are told when the coordinator ends.
+  /// The run has failed. The coordinator reports it to workers and servers when it ends.
   virtual void fail(const std::string& why) = 0;
   /// The run's part of the answer to `evener status`: a JSON object.
   virtual void set_status(std::string json) = 0;

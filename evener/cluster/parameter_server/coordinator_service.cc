@@ -25,7 +25,7 @@ CoordinatorService::CoordinatorService(const CoordinatorOptions& options)
       orders_(options.most),
       worker_states_(static_cast<std::size_t>(options.most)),
       job_id_(std::random_device{}()),
-      there_(static_cast<std::size_t>(options.most), 0) {
+      present_at_start_(static_cast<std::size_t>(options.most), 0) {
   if (options.servers > 0) servers_ = std::make_unique<ShardServers>(servers_options(options));
   listener_ = options.transport->listen(options.listen, [this](std::shared_ptr<Channel> channel) {
     auto client = std::make_shared<Client>();
@@ -37,8 +37,8 @@ CoordinatorService::CoordinatorService(const CoordinatorOptions& options)
   heartbeat_ = std::thread([this] { send_heartbeats(); });
 }
 
-/// Clients are told that the run is over and have a moment to leave. They would take a connection
-/// that is cut for a broken one, and reconnect.
+/// Sends clients a leave message and gives them a moment to disconnect. If the connection were just
+/// closed, they would take it for broken and reconnect.
 CoordinatorService::~CoordinatorService() {
   wire::Head head;
   {
@@ -73,7 +73,7 @@ std::optional<wire::Welcome> CoordinatorService::welcome() const {
 }
 
 void CoordinatorService::welcome_waiting() {
-  if (const auto told = welcome()) membership_.welcome_waiting(*told, now());
+  if (const auto message = welcome()) membership_.welcome_waiting(*message, now());
 }
 
 std::vector<WorkerTraits> CoordinatorService::slots() const {
@@ -114,7 +114,7 @@ std::unique_ptr<Executor> CoordinatorService::make_executor() {
                              most, most));
   }
   for (int i = 0; i < options_.most; ++i) {
-    there_[static_cast<std::size_t>(i)] = membership_.has_joined(i) ? 1 : 0;
+    present_at_start_[static_cast<std::size_t>(i)] = membership_.has_joined(i) ? 1 : 0;
   }
   orders_.clear_queue();
   return make_cluster_executor(*this);
@@ -135,7 +135,8 @@ void CoordinatorService::check_patience(Seconds since) const {
 
 void CoordinatorService::heard(const Client& client) {
   const std::lock_guard lock(mutex_);
-  if (membership_.heard(client, now())) put(Change{Change::Kind::trusted, client.slot, "", 0});
+  if (membership_.heard(client, now()))
+    put(MembershipChange{MembershipChange::Kind::trusted, client.slot, "", 0});
 }
 
 void CoordinatorService::disconnected(Client& client, const std::string& why) {
@@ -170,7 +171,7 @@ void CoordinatorService::chunk(Client& client, const wire::Chunk& chunk, const M
     host = host_;
   }
   if (!host) return;
-  // Without the lock: copying a chunk to its places takes time.
+  // Without the lock: copying a chunk takes time.
   const auto worker = static_cast<std::uint64_t>(client.slot);
   const auto part = host->session(worker).feed(chunk, message);
   if (!part) return;
@@ -178,16 +179,16 @@ void CoordinatorService::chunk(Client& client, const wire::Chunk& chunk, const M
   put(orders_.slot(worker).part_arrived(*part, now()));
 }
 
-void CoordinatorService::greet(const std::shared_ptr<Client>& client) {
+void CoordinatorService::hello(const std::shared_ptr<Client>& client) {
   const std::lock_guard lock(mutex_);
-  membership_.greet(client, welcome(), now());
+  membership_.admit(client, welcome(), now());
 }
 
 void CoordinatorService::ready(Client& client, const wire::Ready& ready) {
   const std::lock_guard lock(mutex_);
   if (!job_ || !membership_.join(client, ready, job_->data)) return;
   worker_states_.join(client.slot, client.channel);
-  put(Change{Change::Kind::joined, client.slot, "", ready.most_rows()});
+  put(MembershipChange{MembershipChange::Kind::joined, client.slot, "", ready.most_rows()});
 }
 
 void CoordinatorService::push(Client& client, const wire::Push& push) {
@@ -213,7 +214,7 @@ void CoordinatorService::worker_state(Client& client, const wire::WorkerState& s
   worker_states_.arrived(client.slot, state);
 }
 
-void CoordinatorService::greet_server(Client& client, const wire::ServerHello& hello) {
+void CoordinatorService::server_hello(Client& client, const wire::ServerHello& hello) {
   const std::lock_guard lock(mutex_);
   if (!membership_.accepts(client, hello.protocol(), hello.token())) return;
   if (!servers_) {
@@ -260,7 +261,7 @@ void CoordinatorService::start(Task task) {
   if (!channel) {
     throw Error(fmt::format("a task for slot {}, which no worker has", worker));
   }
-  lock.unlock();  // a large model takes its time
+  lock.unlock();  // sending a large model takes time
   worker_states_.restore(worker, *channel);
   model_->send_order(worker, generation, std::move(*order), channel);
 }
@@ -268,13 +269,13 @@ void CoordinatorService::start(Task task) {
 std::optional<Arrival> CoordinatorService::next(Seconds until) {
   std::unique_lock lock(mutex_);
   const Seconds since = now();
-  bool told = false;
+  bool reported = false;
   while (orders_.empty()) {
     if (servers_) servers_->check();
     if (now() >= until) return std::nullopt;
     changed_.wait_for(lock, std::chrono::duration<double>(std::min(0.2, until - now())));
     if (membership_.joined() > 0 || !orders_.empty()) continue;
-    if (!std::exchange(told, true)) {
+    if (!std::exchange(reported, true)) {
       options_.say(
           fmt::format("no worker is there; waiting for one for {:g} s", options_.patience));
     }
@@ -283,7 +284,7 @@ std::optional<Arrival> CoordinatorService::next(Seconds until) {
   return orders_.take_arrival();
 }
 
-std::vector<Change> CoordinatorService::take_changes() {
+std::vector<MembershipChange> CoordinatorService::take_changes() {
   const std::lock_guard lock(mutex_);
   return orders_.take_changes();
 }
@@ -296,14 +297,14 @@ void CoordinatorService::leave_engine() {
   host_.reset();
 }
 
-void CoordinatorService::put(Change change) {
+void CoordinatorService::put(MembershipChange change) {
   orders_.put(std::move(change));
   changed_.notify_all();
 }
 
 void CoordinatorService::put(std::optional<Arrival> arrival) {
   if (!arrival) return;
-  // The shards whose part of the push was good have to drop it, too.
+  // Shards that received a valid part of the push have to drop it too.
   if (!arrival->invalid.empty()) model_->reject(arrival->task.worker);
   orders_.put(std::move(*arrival));
   changed_.notify_all();
@@ -313,7 +314,7 @@ void CoordinatorService::send_heartbeats() {
   std::unique_lock lock(mutex_);
   while (!closing_) {
     for (const int worker : membership_.beat(now())) {
-      put(Change{Change::Kind::suspected, worker, "", 0});
+      put(MembershipChange{MembershipChange::Kind::suspected, worker, "", 0});
     }
     changed_.wait_for(lock, std::chrono::duration<double>(options_.heartbeats.beat),
                       [this] { return closing_; });

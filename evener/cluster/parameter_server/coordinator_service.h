@@ -1,6 +1,6 @@
-// The coordinator: brings its roles together. Membership has the workers and their slots,
-// WorkerOrders the tasks, ShardServers or the ShardHost of the model the parameters, WorkerStates
-// what workers keep beside the model. One lock guards the first two.
+// The coordinator. It connects four parts: Membership has the workers and their slots, WorkerOrders
+// the tasks, ShardServers or the model's ShardHost the parameters, and WorkerStates the state that
+// workers keep beside the model. One lock guards the first two.
 #pragma once
 
 #include <condition_variable>
@@ -44,40 +44,43 @@ class CoordinatorService final : public ClusterCoordinator {
                                       const StrategyChoice& strategy) override;
   std::unique_ptr<Executor> make_executor() override;
 
-  // For connections, on the transport's threads: any client,
+  // Called by connections, on the transport's threads. From any client:
   void heard(const Client& client);
   void disconnected(Client& client, const std::string& why);
   void answer_status(Client& client, const wire::StatusRequest& request);
   void chunk(Client& client, const wire::Chunk& chunk, const Message& message);
-  // a worker,
-  void greet(const std::shared_ptr<Client>& client);
+  // From a worker:
+  void hello(const std::shared_ptr<Client>& client);
   void ready(Client& client, const wire::Ready& ready);
   void push(Client& client, const wire::Push& push);
   void worker_state(Client& client, const wire::WorkerState& state);
-  // a shard server.
-  void greet_server(Client& client, const wire::ServerHello& hello);
+  // From a shard server:
+  void server_hello(Client& client, const wire::ServerHello& hello);
   void kept(Client& client);
   void pushed(Client& client, const wire::Pushed& pushed);
   void fetched(Client& client, const wire::Fetched& fetched);
 
-  // For the executor, on the scheduler's thread.
+  // Called by the executor, on the scheduler's thread.
   Seconds now() const { return clock_.elapsed(); }
   void start(Task task);
   std::optional<Arrival> next(Seconds until);
-  std::vector<Change> take_changes();
-  bool is_there(int worker) const { return there_[static_cast<std::size_t>(worker)] != 0; }
+  std::vector<MembershipChange> take_changes();
+  bool is_present(int worker) const {
+    return present_at_start_[static_cast<std::size_t>(worker)] != 0;
+  }
   void leave_engine();
 
  private:
-  /// Nothing while workers have to wait: there is no job, or servers have no memory for it yet.
+  /// Nothing while workers have to wait: there is no job yet, or the servers have not allocated
+  /// their shards.
   std::optional<wire::Welcome> welcome() const;
   void welcome_waiting();
-  void put(Change change);
-  /// A push is complete; nothing: it is not.
+  void put(MembershipChange change);
+  /// Does nothing without an arrival: the push is not complete yet.
   void put(std::optional<Arrival> arrival);
   void send_heartbeats();
   std::string port() const { return address().substr(address().rfind(':') + 1); }
-  /// Error where a signal has come, or there were too few workers for too long.
+  /// Error if a signal was received, or if there were too few workers for longer than `patience`.
   void check_patience(Seconds since) const;
 
   CoordinatorOptions options_;
@@ -88,13 +91,13 @@ class CoordinatorService final : public ClusterCoordinator {
   WorkerOrders orders_;
   CoordinatorStatus status_;
   WorkerStates worker_states_;
-  std::unique_ptr<ShardServers> servers_;  // null: the model is kept here
+  std::unique_ptr<ShardServers> servers_;  // null: the coordinator holds the model
   std::optional<Job> job_;
   std::uint64_t job_id_;
-  ServedModel* model_ = nullptr;     // of the engine
-  std::shared_ptr<ShardHost> host_;  // of that model; null: servers keep it
-  std::vector<char> there_;          // by slot: a worker was there when the executor was made
-  std::string failure_;              // of the run
+  ServedModel* model_ = nullptr;        // of the engine
+  std::shared_ptr<ShardHost> host_;     // of that model; null: shard servers hold it
+  std::vector<char> present_at_start_;  // by slot: a worker had joined when the executor was made
+  std::string failure_;                 // of the run
   std::uint64_t ignored_ = 0;
   bool closing_ = false;
   std::thread heartbeat_;

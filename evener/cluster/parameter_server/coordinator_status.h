@@ -1,4 +1,4 @@
-// What `evener status` is answered.
+// The answer to `evener status`.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ class CoordinatorStatus {
  public:
   /// What the run reports about itself: a JSON object.
   void set(std::string json) { run_ = std::move(json); }
-  /// With what is connected now. The run's own report is old where no worker is left to do a step.
+  /// The run's report and what is connected now. The report is out of date where no worker is left:
+  /// it is updated after each step.
   std::string json(int workers, int servers, int servers_wanted) const {
     std::string shards;
     if (servers_wanted > 0) {

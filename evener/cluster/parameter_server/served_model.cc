@@ -9,7 +9,7 @@ namespace evener {
 
 namespace {
 
-/// The same wherever the parameters are: what workers keep beside the model, and evaluation.
+/// The part that does not depend on where the parameters are: worker states and evaluation.
 class ClusterModel : public ServedModel {
  public:
   ClusterModel(const ModelSetup& setup, std::size_t slots, const Compression& compression,
@@ -47,7 +47,7 @@ class ClusterModel : public ServedModel {
     if (compresses_) state_.emplace_back(size_);
     std::vector<WorkerState> worker_states;
     for (std::size_t i = 0; i < applied_.size(); ++i) {
-      worker_states.push_back(memory_from(kept, i, state_));
+      worker_states.push_back(state_from(kept, i, state_));
     }
     worker_states_.set(std::move(worker_states));
     state_.clear();
@@ -63,7 +63,8 @@ class ClusterModel : public ServedModel {
     replica_->load(0, model);
     return {replica_.get(), 0};
   }
-  // Each worker has its own optimizer state. A run that is resumed in another way gets worker 0's.
+  // Each worker has its own optimizer state. A run that is resumed with another strategy gets the
+  // state of worker 0.
   FloatBuffer take_state(int vector) {
     return std::move(state_of(static_cast<std::size_t>(vector) - 1));
   }

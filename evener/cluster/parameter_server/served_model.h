@@ -1,5 +1,5 @@
-// The model of a cluster as its coordinator has it: the parameters that workers pull and push, kept
-// here or by shard servers, and a device to evaluate with.
+// The coordinator's model of a cluster: the parameters that workers pull from and push to, held by
+// the coordinator or by shard servers, and a device for evaluation.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class ServedModel : public PushSharing {
  public:
   /// How many shards the model has: a push has a part for each.
   virtual int shards() const { return 1; }
-  /// Null where servers keep the model.
+  /// Null where shard servers hold the model.
   virtual std::shared_ptr<ShardHost> host() { return nullptr; }
   /// Sends the order to the worker, with the model as it is now. The worker may push once.
   virtual void send_order(int worker, std::uint64_t generation, wire::Order order,
@@ -27,11 +27,11 @@ class ServedModel : public PushSharing {
   }
 };
 
-/// The coordinator keeps the model.
+/// The coordinator holds the model.
 std::unique_ptr<ServedModel> make_served_model(const ModelSetup& setup, std::size_t slots,
                                                const Compression& compression,
                                                WorkerStates& worker_states);
-/// These servers keep the model. All of them are connected, and they outlive it.
+/// These servers hold the model. All of them are connected, and they outlive it.
 std::unique_ptr<ServedModel> make_served_model(const ModelSetup& setup, std::size_t slots,
                                                const Compression& compression,
                                                WorkerStates& worker_states, ShardServers& servers);

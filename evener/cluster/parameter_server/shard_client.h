@@ -1,5 +1,5 @@
-// A worker's access to one shard of the model: it pulls the shard and pushes what it changed. The
-// shard is held by a shard server, or by the coordinator where that keeps the whole model.
+// A worker's access to one shard of the model: it pulls the shard and pushes what it changed. A
+// shard server holds the shard, or the coordinator where it holds the whole model.
 #pragma once
 
 #include <memory>

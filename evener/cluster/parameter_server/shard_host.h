@@ -1,5 +1,5 @@
 // A shard of the model with the sessions of all workers that pull from it and push to it. A shard
-// server has one, and so has a coordinator that keeps the whole model itself.
+// server has one. A coordinator that holds the whole model has one too.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace evener {
 
-/// Error where there is no such worker.
+/// All calls: Error where there is no such worker.
 class ShardHost {
  public:
   ShardHost(const Shard& shard, std::size_t workers, const Compression& pushes, int threads)
@@ -46,7 +46,7 @@ class ShardHost {
   }
 
   ParameterStore& store() { return shard_.store; }
-  /// Of all numbers of the shard.
+  /// The format of all numbers of the shard.
   const ModelUpdateFormat& format() const { return shard_.pull_format; }
 
  private:

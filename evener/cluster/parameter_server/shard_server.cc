@@ -15,8 +15,8 @@ namespace evener {
 
 namespace {
 
-/// The shard that is hosted now, and where pushes are reported. Null and empty while there is no
-/// coordinator.
+/// The shard that is hosted now, and the channel on which pushes are reported. Both are empty while
+/// no coordinator is connected.
 class HostedShard {
  public:
   std::shared_ptr<ShardHost> host() const {
@@ -134,7 +134,7 @@ class CoordinatorConnection {
  private:
   static constexpr Seconds kBeat = 1;
 
-  /// Returns false where the run is over, or has no use for another server now.
+  /// Returns false if the run is over, or needs no other server now.
   bool take(const Message& message) {
     const wire::Head head = head_of(message);
     switch (head.kind_case()) {
@@ -243,13 +243,13 @@ class CoordinatorConnection {
   std::optional<HeartbeatThread> heartbeat_;
   Stopwatch heard_;
   Seconds evict_ = kAnswer;
-  std::shared_ptr<ShardHost> host_;  // null: the coordinator has not said yet what to hold
+  std::shared_ptr<ShardHost> host_;  // null: the coordinator has not assigned a shard yet
   FloatBuffer loaded_;
   bool loads_model_ = true;
   std::optional<ModelUpdateReader> reader_;  // of what is loaded
   PayloadBuffer payload_;
-  SessionEnd end_ = SessionEnd::over;  // as the last message says
-  std::string put_off_;                // why the run has no use for it now
+  SessionEnd end_ = SessionEnd::over;  // from the last message
+  std::string put_off_;                // why the run needs no server now
 };
 
 }  // namespace

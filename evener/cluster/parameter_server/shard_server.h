@@ -17,15 +17,14 @@ struct ShardServerOptions {
   std::shared_ptr<Transport> transport;  // null: gRPC without TLS
   std::string token;
   int threads = 1;        // that apply pushes to the shard
-  Seconds patience = 60;  // to try to reach the coordinator
-  /// Asked several times a second; not 0: a signal has come, and the server leaves.
+  Seconds patience = 60;  // timeout of connecting to the coordinator
+  /// Polled several times a second. Not 0: this signal was received, and the server leaves.
   std::function<int()> interrupted;
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
-/// Runs until the run is over or a signal comes. Returns the process's exit code (reconnect.h).
-/// Error where the coordinator refuses the server, or cannot be reached for as long as patience
-/// lasts.
+/// Serves until the run is over or a signal arrives. Returns the process's exit code (reconnect.h).
+/// Error if the coordinator refuses the server, or cannot be reached within `patience`.
 int run_shard_server(const ShardServerOptions& options);
 
 }  // namespace evener

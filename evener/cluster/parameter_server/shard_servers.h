@@ -1,5 +1,5 @@
-// The shard servers of a coordinator, each of which holds a shard of the model. All of them are
-// sent the same decisions in the same order.
+// The shard servers of a coordinator. Each holds a shard of the model. The coordinator sends the
+// same decisions to all of them, in the same order.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@ namespace evener {
 struct ShardServersOptions {
   int count = 1;
   HeartbeatLimits heartbeats;
-  Seconds patience = 60;  // to wait for all of them
+  Seconds patience = 60;  // timeout for all of them to join
   std::function<int()> interrupted;
   std::function<void(const std::string&)> say;
 };
@@ -34,22 +34,22 @@ class ShardServers {
   int count() const { return static_cast<int>(servers_.size()); }
 
   // Membership. Any thread.
-  /// The number of the new server; -1: all are connected already.
+  /// Returns the number of the new server; -1: all are connected already.
   int join(std::shared_ptr<Channel> channel, const std::string& address);
   void leave(int server, const std::string& why);
   int joined() const;
-  /// Whether all are connected and have memory for their shards.
+  /// Whether all are connected and have allocated their shards.
   bool all_keep() const;
   /// Where workers reach them, in the order of their shards.
   std::vector<std::string> addresses() const;
-  /// Error where a server that had a shard was lost.
+  /// Error if a server that held a shard was lost.
   void check() const;
-  /// Waits until all are connected. Error where they do not come in time. `coordinator`: where
+  /// Waits until all are connected. Error after `patience`. `coordinator`: the address at which
   /// servers reach it.
   void await_all(const std::string& coordinator);
 
   // The scheduler's thread, when all are connected.
-  /// All start with new shards, of zeros.
+  /// Each server allocates a new shard of zeros.
   void keep(const Network& network, std::size_t slots, const Compression& pushes);
   // Vector 0 is the model, 1 the momentum of its updates, zeros where there is none.
   void load(int vector, std::span<const float> values);
@@ -83,7 +83,7 @@ class ShardServers {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Server> servers_;
-  std::span<float> to_;  // of a fetch
+  std::span<float> to_;  // destination of a fetch
   std::string lost_;     // which server, and why; empty: none
 };
 

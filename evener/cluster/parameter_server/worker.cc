@@ -84,7 +84,7 @@ class CoordinatorClient {
   bool welcomed() const { return welcomed_; }
 
  private:
-  // A server that has left has mostly been told sooner that the run is over.
+  // A server that has left usually received the message that the run is over earlier.
   static constexpr Seconds kLeave = 2;
 
   /// Returns false where the run is over.
@@ -112,7 +112,7 @@ class CoordinatorClient {
         return true;
       case wire::Head::kFetchWorkerState:
         for (auto& part :
-             messages_of(job_state_.work.replica->memory(head.fetch_worker_state().applied()),
+             messages_of(job_state_.work.replica->state(head.fetch_worker_state().applied()),
                          state_format())) {
           channel_->send(std::move(part));
         }
@@ -145,7 +145,7 @@ class CoordinatorClient {
     heartbeat_.emplace(*channel_, welcome.heartbeat());
     Job job = job_of(welcome);
     const int slot = static_cast<int>(welcome.node());
-    // A worker that only lost its connection has everything already.
+    // A worker that only lost its connection keeps its data and device.
     if (!job_state_.work.replica || job.options != job_state_.job.options ||
         job.batch != job_state_.job.batch || slot != job_state_.slot) {
       job_state_.work = make_(job, slot);
@@ -167,7 +167,7 @@ class CoordinatorClient {
     return *state_format_;
   }
   void restore_state() {
-    job_state_.work.replica->remember(state_->take());
+    job_state_.work.replica->restore(state_->take());
     state_.reset();
   }
 
@@ -190,7 +190,7 @@ class CoordinatorClient {
                            work.compression);
     }
   }
-  /// Null: what sent the message is a coordinator without a shard.
+  /// Null: the sender is a coordinator that holds no shard.
   ShardClient* shard_of(int from) {
     const int index = servers_ == 0 ? 0 : from - 1;
     return index < 0 || shards_.empty() ? nullptr : &shards_[static_cast<std::size_t>(index)];
@@ -219,7 +219,7 @@ class CoordinatorClient {
       for (auto& shard : shards_) shard.add_to(pull);
       job_state_.work.replica->take(pull, task);
       push.set_loss_sum(job_state_.work.replica->train(task));
-      if (options_.speed < 1) {  // emulated slowness: the rest of the time is slept
+      if (options_.speed < 1) {  // emulated: sleep for the rest of the time
         const Seconds rest = watch.elapsed() * (1 / options_.speed - 1);
         std::this_thread::sleep_for(std::chrono::duration<Seconds>(rest));
       }
@@ -261,7 +261,7 @@ class CoordinatorClient {
   FloatBuffer push_;
   std::optional<ModelUpdateFormat> state_format_;
   std::optional<WorkerStateReader> state_;  // that the coordinator sends
-  SessionEnd end_ = SessionEnd::over;       // as the leave message says
+  SessionEnd end_ = SessionEnd::over;       // from the leave message
 };
 
 }  // namespace

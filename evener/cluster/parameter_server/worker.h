@@ -1,4 +1,4 @@
-// A worker: joins a coordinator, does its orders, and reconnects when the connection breaks.
+// A worker: it joins a coordinator, executes its orders, and reconnects when the connection breaks.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ struct WorkerOptions {
   std::string coordinator;               // its address
   std::shared_ptr<Transport> transport;  // null: gRPC without TLS
   std::string token;
-  std::string name;       // one a process: by it the coordinator recognises a worker
-  int rank = -1;          // the slot it asks for; -1: any
-  Seconds patience = 60;  // to try to reach the coordinator
+  std::string name;       // unique to the process: it identifies the worker
+  int rank = -1;          // the slot it requests; -1: any
+  Seconds patience = 60;  // timeout of connecting to the coordinator
   double speed = 1;       // emulated, as a share of its real speed
-  /// Asked several times a second; not 0: a signal has come, and the worker leaves.
+  /// Polled several times a second. Not 0: this signal was received, and the worker leaves.
   std::function<int()> interrupted;
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
@@ -37,9 +37,8 @@ struct NodeWork {
 /// Makes it for a job and a slot. UsageError or DataError where this process cannot take part.
 using MakeNodeWork = std::function<NodeWork(const Job& job, int slot)>;
 
-/// Runs until the run is over or a signal comes. Returns the process's exit code (reconnect.h).
-/// Error where the coordinator refuses the worker, or cannot be reached for as long as patience
-/// lasts.
+/// Works until the run is over or a signal arrives. Returns the process's exit code (reconnect.h).
+/// Error if the coordinator refuses the worker, or cannot be reached within `patience`.
 int run_worker(const WorkerOptions& options, const MakeNodeWork& make);
 
 /// The coordinator's answer to `evener status`: JSON. Error where there is no answer.

@@ -18,8 +18,9 @@ Arrival failed(Task task, const std::string& why) {
 std::optional<wire::Order> WorkerOrders::assign(Task task, int shards, std::uint64_t generation,
                                                 Seconds now) {
   for (auto& item : items_) {
-    const auto* change = std::get_if<Change>(&item);
-    if (change == nullptr || change->kind != Change::Kind::lost || change->worker != task.worker) {
+    const auto* change = std::get_if<MembershipChange>(&item);
+    if (change == nullptr || change->kind != MembershipChange::Kind::lost ||
+        change->worker != task.worker) {
       continue;
     }
     item = failed(std::move(task), std::string(change->why));
@@ -33,7 +34,7 @@ void WorkerOrders::lose(int worker, const std::string& why) {
   if (auto task = slots_[static_cast<std::size_t>(worker)].abandon()) {
     put(failed(std::move(*task), why));
   } else {
-    put(Change{Change::Kind::lost, worker, why, 0});
+    put(MembershipChange{MembershipChange::Kind::lost, worker, why, 0});
   }
 }
 
@@ -44,10 +45,10 @@ std::optional<Arrival> WorkerOrders::take_arrival() {
   return arrival;
 }
 
-std::vector<Change> WorkerOrders::take_changes() {
-  std::vector<Change> changes;
-  while (!items_.empty() && std::holds_alternative<Change>(items_.front())) {
-    changes.push_back(std::get<Change>(items_.front()));
+std::vector<MembershipChange> WorkerOrders::take_changes() {
+  std::vector<MembershipChange> changes;
+  while (!items_.empty() && std::holds_alternative<MembershipChange>(items_.front())) {
+    changes.push_back(std::get<MembershipChange>(items_.front()));
     items_.pop_front();
   }
   return changes;

@@ -1,5 +1,5 @@
-// Orders to workers and what the scheduler is told in return: tasks that have ended, and workers
-// that have joined, were lost or are suspected.
+// Orders to workers, and the queue of what the scheduler receives in return: tasks that have ended,
+// and workers that have joined, were lost or are suspected.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace evener {
 
-/// One call at a time: the caller holds its lock.
+/// Not thread-safe: the caller holds its lock.
 class WorkerOrders {
  public:
   explicit WorkerOrders(int slots) : slots_(static_cast<std::size_t>(slots)) {}
@@ -22,27 +22,27 @@ class WorkerOrders {
   WorkerSlot& slot(std::uint64_t worker) { return slots_[worker]; }
   std::size_t slots() const { return slots_.size(); }
 
-  /// The order for the task's worker. Nothing where the worker was lost before: the loss becomes
-  /// the failure of the task.
+  /// Returns the order for the task's worker. Returns nothing if the worker was lost before: the
+  /// task then fails.
   std::optional<wire::Order> assign(Task task, int shards, std::uint64_t generation, Seconds now);
   /// The worker is lost. Its task, if it had one, has failed.
   void lose(int worker, const std::string& why);
   void put(Arrival arrival) { items_.push_back(std::move(arrival)); }
-  void put(Change change) { items_.push_back(std::move(change)); }
+  void put(MembershipChange change) { items_.push_back(std::move(change)); }
 
-  // For the scheduler, in the order in which things happened.
+  // For the scheduler, in the order of events.
   bool empty() const { return items_.empty(); }
-  /// Nothing where a change comes first.
+  /// Nothing if the next item is a membership change.
   std::optional<Arrival> take_arrival();
-  std::vector<Change> take_changes();
-  /// What the scheduler has not taken is dropped.
+  std::vector<MembershipChange> take_changes();
+  /// Drops what the scheduler has not taken.
   void clear_queue() { items_.clear(); }
-  /// The scheduler ends: no task is under way any more.
+  /// The scheduler ends: tasks that are under way are dropped.
   void abandon_all();
 
  private:
   std::vector<WorkerSlot> slots_;
-  std::deque<std::variant<Arrival, Change>> items_;
+  std::deque<std::variant<Arrival, MembershipChange>> items_;
 };
 
 }  // namespace evener

@@ -95,7 +95,7 @@ std::optional<wire::Pushed> WorkerSession::report(const std::string& invalid) {
   pushed.set_sequence(order_.sequence());
   pushed.set_bytes(bytes_);
   pushed.set_invalid(invalid);
-  order_.Clear();  // one push an order
+  order_.Clear();  // one push per order
   return pushed;
 }
 

@@ -1,5 +1,5 @@
-// What one worker does with a shard of the model: a pull goes out with each order, and one push
-// comes in. Only ShardHost uses it.
+// One worker's session with a shard of the model: each order sends a pull and accepts one push.
+// Only ShardHost uses it.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +25,27 @@ struct ServedShard {
   ModelUpdateFormat pull_format, push_format;
 };
 
-/// Any thread.
+/// Thread-safe.
 class WorkerSession {
  public:
   /// `shard` outlives it.
   WorkerSession(int worker, ServedShard& shard) : worker_(worker), shard_(shard) {}
 
   void connect(std::shared_ptr<Channel> channel, std::uint64_t generation);
-  /// Nothing of a push that is incomplete is used.
+  /// An incomplete push is dropped.
   void disconnect(const std::shared_ptr<Channel>& channel);
   void close(const std::string& why);
 
-  /// The worker is sent this order with the shard as it is now, and may push once. Where it is not
-  /// connected yet, that happens when it connects.
+  /// Sends the worker this order with the current shard, and accepts one push for it. If the worker
+  /// is not connected yet, the order is sent when it connects.
   void grant(wire::Order order, std::uint64_t generation);
-  /// No push of the worker is expected any more.
+  /// Pushes of the worker are ignored until the next grant.
   void revoke();
   /// What another thread wrote into the shard's push is visible to the caller after this.
   void synchronize() { const std::lock_guard lock(mutex_); }
 
-  // Returns a report when the push is complete or cannot be used. A push that was not granted, or
-  // that came before, is ignored.
+  // Return a report when the push is complete or invalid. A push that was not granted, or that was
+  // received before, is ignored.
   std::optional<wire::Pushed> begin_push(const wire::Push& push);
   std::optional<wire::Pushed> feed(const wire::Chunk& chunk, const Message& message);
 

@@ -48,11 +48,11 @@ std::optional<Arrival> WorkerSlot::arrival_if_complete(Seconds now) {
   if (parts_ < shards_ || push_.sequence() != sequence_) return std::nullopt;
   Arrival arrival;
   arrival.loss_sum = push_.loss_sum();
-  arrival.spent.begin = ordered_;
-  arrival.spent.compute = push_.compute();
-  arrival.spent.transfer = now - ordered_ - push_.compute();
-  arrival.spent.end = now;
-  arrival.spent.bytes = bytes_;
+  arrival.stats.begin = ordered_;
+  arrival.stats.compute = push_.compute();
+  arrival.stats.transfer = now - ordered_ - push_.compute();
+  arrival.stats.end = now;
+  arrival.stats.bytes = bytes_;
   arrival.invalid = invalid_;
   arrival.task = std::move(*task_);
   task_.reset();

@@ -1,4 +1,5 @@
-// The task that a worker slot of the coordinator has under way, and what has arrived of its push.
+// A worker slot of the coordinator: the task that is under way, and the parts of its push that have
+// arrived.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +12,16 @@
 
 namespace evener {
 
-/// One call at a time.
+/// Not thread-safe.
 class WorkerSlot {
  public:
-  /// Starts a task; the order for its worker. `shards`: so many parts a push has.
+  /// Starts a task and returns the order for its worker. `shards`: the number of parts of a push.
   wire::Order assign(Task task, int shards, std::uint64_t generation, Seconds now);
 
   /// Whether this is the expected push. A stale or repeated one is not.
   bool expects(const wire::Push& push) const;
-  // What the worker reports about its push, and what the host of each shard reports about its part.
-  // Returns the arrival when everything is there.
+  // The worker's report about its push, and each shard host's report about its part of it. They
+  // return the arrival when all reports have arrived.
   std::optional<Arrival> push_arrived(const wire::Push& push, Seconds now);
   std::optional<Arrival> part_arrived(const wire::Pushed& part, Seconds now);
   /// The worker is lost, or the model is replaced. Returns the task that was under way.

@@ -1,5 +1,5 @@
-// What workers keep beside the model: their optimizer's vectors, and what compression has not sent
-// yet. The coordinator fetches it for a checkpoint and sends it back where a run is resumed.
+// The state that workers keep beside the model: optimizer vectors and the residual of compression.
+// The coordinator fetches it for a checkpoint and sends it back when a run is resumed.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ namespace evener {
 /// The messages that carry a state, in either direction. An empty state resets the worker's.
 std::vector<Message> messages_of(const WorkerState& state, const ModelUpdateFormat& format);
 
-/// Reads a state as it arrives. Error where it cannot be one.
+/// Reads a state as it arrives. Error if it is malformed.
 class WorkerStateReader {
  public:
   /// `format` outlives it.
@@ -46,8 +46,8 @@ class WorkerStates {
 
   // The scheduler's thread, while every worker is idle.
   void begin(const Network& network);
-  /// Waits for the workers that are connected; the states of others are empty. `applied`: by
-  /// worker, whether its last push was applied.
+  /// Requests the states of connected workers and waits for them. The states of other slots are
+  /// empty. `applied`: by worker, whether its last push was applied.
   std::vector<WorkerState> fetch(const std::vector<char>& applied);
   /// The worker in each slot restores its state before its next order.
   void set(std::vector<WorkerState> states);
@@ -64,8 +64,8 @@ class WorkerStates {
  private:
   struct Worker {
     std::shared_ptr<Channel> channel;         // null: not connected
-    std::optional<WorkerStateReader> reader;  // of a state that was requested
-    WorkerState state;                        // that has arrived
+    std::optional<WorkerStateReader> reader;  // of the requested state
+    WorkerState state;                        // received
     std::optional<WorkerState> pending;       // to be restored
   };
   Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }

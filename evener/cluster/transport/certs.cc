@@ -142,7 +142,7 @@ void make_certs(const CertsOptions& options) {
     write_key(options.folder + "/" + args.name + ".key", *key);
     write_certificate(options.folder + "/" + args.name + ".pem", *certificate);
   }
-  write_certificate(authority_path, *authority);  // last: where it is, all is
+  write_certificate(authority_path, *authority);  // last: where this file exists, all others do
 }
 
 }  // namespace evener

@@ -12,11 +12,11 @@ void Endpoint::send(Message message) {
     return close(fmt::format("a message of {} bytes is larger than {}", size, kMostMessageBytes));
   }
   const std::lock_guard lock(mutex_);
-  if (open_) carry(std::move(message));
+  if (open_) transmit(std::move(message));
 }
 
 void Endpoint::close(const std::string& why) {
-  if (!end_it(why, true)) return;
+  if (!end(why, true)) return;
   executor_.put([self = shared_from_this(), why] { self->finish(why); });
 }
 
@@ -35,27 +35,27 @@ void Endpoint::begin(const Accept& accept) {
   });
 }
 
-void Endpoint::bring(Message message) {
+void Endpoint::receive(Message message) {
   executor_.put([self = shared_from_this(), message = std::move(message)]() mutable {
     self->deliver(std::move(message));
   });
 }
 
-void Endpoint::bring_end(const std::string& why) {
+void Endpoint::receive_end(const std::string& why) {
   executor_.put([self = shared_from_this(), why] {
-    if (self->end_it(why, false)) self->finish(why);
+    if (self->end(why, false)) self->finish(why);
   });
 }
 
 void Endpoint::await_end() {
   std::unique_lock lock(mutex_);
-  told_.wait(lock, [this] { return over_; });
+  ended_.wait(lock, [this] { return over_; });
 }
 
-bool Endpoint::end_it(const std::string& why, bool tell_other) {
+bool Endpoint::end(const std::string& why, bool notify_other) {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(open_, false)) return false;
-  if (tell_other) carry_end(why);
+  if (notify_other) transmit_end(why);
   return true;
 }
 
@@ -76,7 +76,7 @@ void Endpoint::finish(const std::string& why) {
   if (const auto handler = std::exchange(handler_, nullptr)) handler->ended(why);
   const std::lock_guard lock(mutex_);
   over_ = true;
-  told_.notify_all();
+  ended_.notify_all();
 }
 
 namespace {

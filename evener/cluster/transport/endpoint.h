@@ -1,5 +1,5 @@
-// One side of a connection, for transports whose handlers an executor calls. The same for all of
-// them, wherever the other side is.
+// One side of a connection, for transports that call their handlers on an executor: the local
+// transport and MPI.
 #pragma once
 
 #include <condition_variable>
@@ -26,30 +26,30 @@ class Endpoint : public Channel, public std::enable_shared_from_this<Endpoint> {
   /// Sets the handler. For a connection that another process opened, `accept` makes it.
   void begin(std::shared_ptr<Handler> handler);
   void begin(const Accept& accept);
-  void bring(Message message);
+  void receive(Message message);
   /// The other side has closed the connection, or has died.
-  void bring_end(const std::string& why);
-  /// Waits until the handler was told of the end. Not in a handler.
+  void receive_end(const std::string& why);
+  /// Waits until Handler::ended has returned. Not in a handler.
   void await_end();
 
  protected:
-  // To the other side, one call at a time. They call neither this object nor a handler.
-  virtual void carry(Message message) = 0;
-  virtual void carry_end(const std::string& why) = 0;
+  // Send to the other side, one call at a time. They must not call this object or a handler.
+  virtual void transmit(Message message) = 0;
+  virtual void transmit_end(const std::string& why) = 0;
 
  private:
   /// Whether this call has ended the connection.
-  bool end_it(const std::string& why, bool tell_other);
+  bool end(const std::string& why, bool notify_other);
   // Run by the executor.
   void deliver(Message message);
   void finish(const std::string& why);
 
   SerialExecutor& executor_;
   std::mutex mutex_;
-  std::condition_variable told_;
+  std::condition_variable ended_;
   bool open_ = true;
-  bool over_ = false;                 // the handler has been told
-  std::shared_ptr<Handler> handler_;  // of the executor's thread
+  bool over_ = false;                 // Handler::ended has returned
+  std::shared_ptr<Handler> handler_;  // used only on the executor's thread
 };
 
 /// A channel that closes the connection when it is destroyed, for the side that has connected.
@@ -61,9 +61,9 @@ class AcceptedConnections {
  public:
   AcceptedConnections(SerialExecutor& executor, Accept accept)
       : executor_(executor), accept_(std::move(accept)) {}
-  /// Its handler is made before a message is delivered.
+  /// Makes its handler before a message is delivered.
   void admit(const std::shared_ptr<Endpoint>& side);
-  /// Waits until all handlers were told. No connection is admitted after that.
+  /// Waits until Handler::ended has returned for all. No connection is admitted after that.
   void end_all(const std::string& why);
 
  private:

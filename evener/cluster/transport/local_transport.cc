@@ -13,14 +13,14 @@ namespace {
 class LocalEndpoint final : public Endpoint {
  public:
   using Endpoint::Endpoint;
-  void meet(std::shared_ptr<LocalEndpoint> other) { other_ = std::move(other); }
+  void connect_to(std::shared_ptr<LocalEndpoint> other) { other_ = std::move(other); }
 
  protected:
-  void carry(Message message) override {
-    if (other_) other_->bring(std::move(message));
+  void transmit(Message message) override {
+    if (other_) other_->receive(std::move(message));
   }
-  void carry_end(const std::string& why) override {
-    if (other_) other_->bring_end("the other side has closed the connection: " + why);
+  void transmit_end(const std::string& why) override {
+    if (other_) other_->receive_end("the other side has closed the connection: " + why);
     other_.reset();  // the two endpoints own each other until here
   }
 
@@ -74,19 +74,19 @@ class LocalTransport final : public Transport {
   }
   std::shared_ptr<Channel> connect(const std::string& address,
                                    std::shared_ptr<Handler> handler) override {
-    auto here = std::make_shared<LocalEndpoint>(network_->executor);
-    here->begin(std::move(handler));
+    auto local = std::make_shared<LocalEndpoint>(network_->executor);
+    local->begin(std::move(handler));
     const std::lock_guard lock(network_->mutex);
     const auto found = network_->listeners.find(address);
     if (found == network_->listeners.end()) {
-      here->bring_end(fmt::format("cannot connect: nothing listens at '{}'", address));
+      local->receive_end(fmt::format("cannot connect: nothing listens at '{}'", address));
     } else {
-      auto there = std::make_shared<LocalEndpoint>(network_->executor);
-      here->meet(there);
-      there->meet(here);
-      found->second->admit(there);
+      auto remote = std::make_shared<LocalEndpoint>(network_->executor);
+      local->connect_to(remote);
+      remote->connect_to(local);
+      found->second->admit(remote);
     }
-    return owned_channel(std::move(here), network_);
+    return owned_channel(std::move(local), network_);
   }
 
  private:

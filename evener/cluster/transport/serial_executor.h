@@ -14,7 +14,7 @@ namespace evener {
 class SerialExecutor {
  public:
   SerialExecutor();
-  /// Tasks that are left are dropped. Not on its own thread.
+  /// Drops the tasks that are left. Not on its own thread.
   ~SerialExecutor();
   SerialExecutor(const SerialExecutor&) = delete;
   SerialExecutor& operator=(const SerialExecutor&) = delete;

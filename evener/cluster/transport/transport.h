@@ -1,5 +1,5 @@
 // Connections between processes: messages in order, in both directions, until one side closes the
-// connection. gRPC, MPI and threads of one process are behind these types.
+// connection. gRPC, MPI and threads of one process implement these types.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Message {
   std::shared_ptr<const void> owner;             // of the body
 
   std::size_t body_size() const;
-  /// As it counts for kMostMessageBytes: the length of the head, the head and the body.
+  /// The size that kMostMessageBytes limits: the length of the head, the head and the body.
   std::size_t size() const;
 };
 
@@ -36,7 +36,7 @@ class Channel {
   virtual void close(const std::string& why) = 0;
 };
 
-/// Receives what arrives on a connection. The transport's threads call it, one call at a time for a
+/// Receives what arrives on a connection. The transport's threads call it, one call at a time per
 /// connection.
 class Handler {
  public:
@@ -78,8 +78,8 @@ class Transport {
 };
 
 /// Between any machines. An address is HOST:PORT, port 0: any free port. `dead_after`: seconds
-/// until a connection ends whose other side the network does not reach any more; 0: when TCP
-/// notices, which may take a quarter of an hour. UsageError in a build without gRPC.
+/// until a connection ends whose other side cannot be reached any more; 0: when TCP detects it,
+/// which may take 15 minutes. UsageError in a build without gRPC.
 std::shared_ptr<Transport> make_grpc_transport(const Tls& tls = {}, double dead_after = 0);
 
 /// Between threads of this process. An address is any name; to listen, empty: any free name.

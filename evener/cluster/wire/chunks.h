@@ -1,4 +1,4 @@
-// Bulk bytes as messages: payloads are cut into chunks, because a message has a largest size.
+// Bulk bytes as messages. Payloads are cut into chunks, because the size of a message is limited.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace evener {
 std::vector<Message> chunks_of(const std::shared_ptr<std::vector<std::byte>>& payload,
                                std::uint64_t sequence);
 
-/// Memory for payloads that are sent one after the other. Asking the system for a large buffer
+/// A reusable buffer for payloads that are sent one after the other. Allocating a large buffer
 /// costs more than filling it.
 class PayloadBuffer {
  public:

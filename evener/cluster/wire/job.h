@@ -1,4 +1,4 @@
-// What is trained, as a process that joins is told by a coordinator or by gossip peers.
+// The training job that a joining process receives from a coordinator or from gossip peers.
 #pragma once
 
 #include <cstddef>

@@ -178,7 +178,8 @@ void ModelUpdateReader::begin() {
   update_.some = header_.some;
   update_.half = header_.half;
   ids_.resize(header_.rows + header_.labels + header_.picked);
-  // Plain numbers go straight to their places; others are decoded when all of them are there.
+  // Floats are copied to their destination at once; 16-bit numbers are decoded when all have
+  // arrived.
   if (collects_ || header_.some || header_.half) {
     update_.values.resize(count_values(layout_, header_));
   }
@@ -234,7 +235,7 @@ void ModelUpdateReader::split_ids() {
   layout_.for_places(update_, [&](std::size_t at, std::size_t n) { places_.push_back({at, n}); });
 }
 
-/// Fills the places one after the other with as many bytes as there are.
+/// Copies the bytes to the destination ranges, one range after the other.
 void ModelUpdateReader::scatter(std::span<const std::byte> piece) {
   while (!piece.empty()) {
     const Range& place = places_[place_];

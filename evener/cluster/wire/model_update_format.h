@@ -1,6 +1,6 @@
-// Numbers of a model as they travel: pushes, pulls, worker states, shards and gossip. A header
-// (wire.proto) says what follows; the payload is the ids of listed rows, of listed labels and of
-// picked numbers (uint32 each), then the values (float, or 16 bits each).
+// The wire format of model numbers: pushes, pulls, worker states, shards and gossip. A header
+// (wire.proto) describes what follows; the payload is the ids of listed rows, of listed labels and
+// of picked numbers (uint32 each), then the values (float, or 16 bits each).
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace wire {
 class ModelUpdate;
 }
 
-/// What an update says about itself before its payload arrives.
+/// The description of an update, which arrives before its payload.
 struct ModelUpdateHeader {
   ModelUpdate::Places places = ModelUpdate::Places::all;
   std::size_t rows = 0, labels = 0, picked = 0;  // ids that are listed
@@ -27,14 +27,14 @@ struct ModelUpdateHeader {
 
   bool whole() const { return places == ModelUpdate::Places::all && !some; }
 };
-/// Error where the header has an unknown kind of places.
+/// Error if the header has an unknown value of `places`.
 ModelUpdateHeader header_of(const wire::ModelUpdate& update);
 void set_header(const ModelUpdateHeader& header, wire::ModelUpdate& update);
 
-/// Writes the payload of an update, in place of what `payload` held.
+/// Writes the payload of an update and replaces what `payload` held.
 ModelUpdateHeader write_update(const ModelUpdate& update, std::vector<std::byte>& payload);
 
-/// Error where no update of such a model can have this header. Reserves no memory.
+/// Error if no update of such a model can have this header. Allocates nothing.
 void check_header(const ModelUpdateLayout& layout, const ModelUpdateHeader& header);
 
 /// Updates between two processes that have agreed on a shard and on a compression. They are
@@ -46,12 +46,12 @@ class ModelUpdateFormat {
   ModelUpdateFormat(const Network& network, const Compression& compression)
       : ModelUpdateFormat(whole_shard(network), compression) {}
 
-  /// Writes the numbers that `values`, a parameter vector, has in these rows and in everything
-  /// that belongs to no row; `whole`: all numbers of the shard, and no rows are given. With top-k
-  /// compression only numbers that are not zero travel.
+  /// Writes the numbers of `values`, a parameter vector, in these rows and in the part that belongs
+  /// to no row. `whole`: all numbers of the shard; no rows are given. With top-k compression only
+  /// numbers that are not zero are written.
   ModelUpdateHeader write(std::span<const std::uint32_t> rows, bool whole,
                           std::span<const float> values, std::vector<std::byte>& payload) const;
-  /// Error where no update of this format can have this header. Reserves no memory.
+  /// Error if no update of this format can have this header. Allocates nothing.
   void check(const ModelUpdateHeader& header) const;
 
   const ModelUpdateLayout& layout() const { return layout_; }
@@ -64,19 +64,20 @@ class ModelUpdateFormat {
 /// Reads a payload as it arrives.
 class ModelUpdateReader {
  public:
-  /// Scatters the numbers into a parameter vector. Where only some numbers of the places travel,
-  /// the others are left as they are. Error as check().
+  /// Scatters the numbers into a parameter vector. Numbers that are not sent stay unchanged. Error
+  /// as check().
   ModelUpdateReader(const ModelUpdateFormat& format, const ModelUpdateHeader& header,
                     std::span<float> to);
   /// Collects the update, for take(). `layout` outlives the reader. Error as check_header().
   ModelUpdateReader(const ModelUpdateLayout& layout, const ModelUpdateHeader& header);
 
-  /// The next bytes. Error where they are not the next ones or too many, or an id is out of range.
+  /// Reads the next bytes. Error if the offset is not the next one, there are too many bytes, or an
+  /// id is out of range.
   void feed(std::size_t offset, const Message& message);
   bool complete() const { return taken_ == header_.bytes; }
   /// Whether every number that arrived is finite. Only when the update is complete.
   bool finite() const;
-  /// The rows whose places may have been written to.
+  /// The rows that may have been written to.
   const std::vector<std::uint32_t>& rows() const { return update_.rows; }
   /// Only where the update is collected, and complete.
   ModelUpdate take() { return std::move(update_); }

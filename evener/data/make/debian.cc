@@ -13,7 +13,7 @@ namespace evener {
 
 namespace {
 
-// A word of half the packages would not tell them apart, only lengthen every row.
+// A word that half of the packages have does not distinguish them; it only makes rows longer.
 constexpr double kMaxFeatureShare = 0.5;
 
 NumberingOptions numbering(const DebianOptions& options, std::uint32_t feature_packages,

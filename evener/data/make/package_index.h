@@ -21,11 +21,11 @@ struct PackageIndex {
   std::string date;               // YYYY-MM-DD: when the index was last changed
 };
 
-/// Reads a Packages file (plain or .gz), or, with an empty path, what apt knows. Throws Error that
-/// says what to do where there is no index.
+/// Reads a Packages file (plain or .gz) or, with an empty path, apt's index. If there is no index,
+/// throws an Error that describes what to do.
 PackageIndex read_package_index(const std::string& path);
 
-/// Packages of the index's text, by name; of several versions the highest.
+/// Packages of the index's text, by name; the highest of several versions.
 /// Throws DataError (`source:line: what is wrong`).
 std::vector<Package> parse_package_index(std::string_view text, const std::string& source);
 

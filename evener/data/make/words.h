@@ -10,7 +10,7 @@ namespace evener {
 /// Lower-cased runs of letters and digits (only ASCII letters are lower-cased).
 std::vector<std::string> split_words(std::string_view text);
 
-/// Whether a word is so common that it says nothing about a package.
+/// Whether a word is so common that it carries no information about a package.
 bool is_stop_word(std::string_view word);
 
 /// The features of a package, repeats kept: each word of name and synopsis but for stop words; each

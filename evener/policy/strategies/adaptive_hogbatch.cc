@@ -1,10 +1,10 @@
-// Adaptive Hogbatch [H, section 5]: hogbatch whose batch sizes evolve so that updates balance.
-// On "ready" from worker E:
+// Adaptive Hogbatch [H, section 5]: hogbatch whose batch sizes adapt so that workers do equally
+// many updates. On "ready" from worker E:
 //   u_E += survival * t  if E works in place with t threads, else 1
 //   u_E > max(u_others):  b_E = min(growth * b_E, max_E)      ahead: larger batches, fewer updates
 //   u_E < min(u_others):  b_E = max(b_E / growth, min_E)      behind: smaller batches, more updates
-// The bounds are what balance may cost in utilization. Ours: an accelerator's min_E also rises to
-// the smallest batch that gave `min-utilization` of its best measured throughput.
+// The bounds limit the loss of utilization. Ours: an accelerator's min_E also rises to the smallest
+// batch that reached `min-utilization` of its best measured throughput.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -50,7 +50,7 @@ class AdaptiveHogbatch final : public FreeRunning {
     device.least = values_.number(kind + "-min");
     device.most = values_.number(kind + "-max");
     device.batch = std::clamp(values_.number(kind + "-batch"), device.least, device.most);
-    // A newcomer is neither ahead nor behind.
+    // A new worker is neither ahead nor behind.
     const auto [least, most] = updates_of_others(worker);
     device.updates = least <= most ? (least + most) / 2 : 0;
   }
@@ -61,7 +61,7 @@ class AdaptiveHogbatch final : public FreeRunning {
     device.updates += traits.in_place ? survival_ * traits.threads : 1;
     if (!traits.in_place) keep_utilization(device, event);
     const auto [least, most] = updates_of_others(event.worker);
-    if (least > most) return;  // alone
+    if (least > most) return;  // there is no other worker
     if (device.updates > most) device.batch = std::min(growth_ * device.batch, device.most);
     if (device.updates < least) device.batch = std::max(device.batch / growth_, device.least);
   }
@@ -84,7 +84,7 @@ class AdaptiveHogbatch final : public FreeRunning {
     }
   }
 
-  /// Least and most; crossed where there are no others.
+  /// The least and the most updates of other workers; least > most if there are none.
   std::pair<double, double> updates_of_others(int worker) const {
     double least = std::numeric_limits<double>::infinity();
     double most = -least;

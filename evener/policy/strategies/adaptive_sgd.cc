@@ -93,7 +93,7 @@ class AdaptiveSgd final : public Policy {
     decisions_.emplace_back(assign);
   }
 
-  /// Idle devices go on; when none can, the mega-batch is over.
+  /// Assigns batches to idle devices; when none can get one, the mega-batch is over.
   void continue_or_merge() {
     for (const int worker : workers_.idle_workers()) give_batch(worker);
     if (workers_.idle() && !out_of_rows_ && scaler_.any_updates())

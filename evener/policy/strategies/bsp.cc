@@ -32,7 +32,7 @@ class Bsp final : public ParameterServer {
   void flush(bool go_on) {
     if (group_.empty()) return;
     std::vector<int> group = std::exchange(group_, {});
-    std::sort(group.begin(), group.end());  // rows and sums do not depend on which came first
+    std::sort(group.begin(), group.end());  // rows and sums do not depend on the order of arrival
     apply_group(group);
     if (!go_on) return;
     for (const int node : group) release(node);

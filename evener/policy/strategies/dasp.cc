@@ -1,22 +1,23 @@
 // Dynamic adaptive synchronous parallel [D]: the server knows every node's state and cycle, and
-// moves each between synchronous and asynchronous ways. The paper fixes the idea; the rule is ours:
+// switches each between synchronous and asynchronous updates. The paper has the idea; the rule is
+// ours:
 //
 //   on push(i), tau = V - v_i:
-//     tau > tau-max   catch-up: refused, the node pulls afresh and its rows are trained again
-//     tau >= N        async: apply(push, 1/N, lambda(tau)), go on at once
+//     tau > tau-max   catch-up: rejected; the node pulls again, and its rows are trained again
+//     tau >= N        async: apply(push, 1/N, lambda(tau)), release at once
 //     else            sync: group += i; deadline = min(deadline, now + beta T_i); flush at the
-//                     deadline, or as soon as no wait pays any more
+//                     deadline, or as soon as waiting does not pay any more
 //   a wait pays while for some k the k nearest of the nodes at work are within k beta T / N of now
 //     T: the shortest cycle in the group; a node's distance: |release_j + T_j - now|
-//   flush: apply(mean(group), |group|/N, 1); its members go on, unless more than s-clock ahead
+//   flush: apply(mean(group), |group|/N, 1); release its members that are at most s-clock ahead
 //
-// Why: to wait h costs each of the g members h/T of a push; to go on without k others makes g k
-// pairs of pushes miss each other, 1/N of a step each. If that costs a pair beta/N of a push, the
-// wait pays where h < k beta T / N. A node that is overdue counts as being as far off as it is
-// late, so no node waits long for one that has stalled.
+// Why: waiting for h seconds costs each of the g members h/T of a push. Continuing without k others
+// makes g k pairs of pushes stale to each other by 1/N of a step. If that costs beta/N of a push
+// per pair, waiting pays where h < k beta T / N. An overdue node counts as far away as it is late,
+// so no node waits long for a stalled one.
 //
-// Nodes get rows by their speed (throughput_split.h), unless split=equal, so that most pushes come
-// together. The rule is for those that do not: nodes that stall, jitter or have just joined.
+// Nodes get rows by their speed (throughput_split.h), unless split=equal, so that most pushes
+// arrive together. The rule is for the others: nodes that stall, jitter or have just joined.
 //
 // beta = inf is bsp, beta = 0 is asp, beta = 0 with a finite s-clock is ssp (with staleness-lr,
 // where no node is beyond tau-max, and all with the same `split`).
@@ -81,7 +82,7 @@ class Dasp final : public ParameterServer {
     if (now() >= until) return flush(true);
     if (until < kNever) set_timer(until);
   }
-  /// Until when a wait pays if no push comes.
+  /// Until when waiting pays if no push arrives.
   Seconds pays_until() const {
     Seconds until = now(), first = kNever;
     double k = 0;
@@ -92,8 +93,8 @@ class Dasp final : public ParameterServer {
     }
     return until;
   }
-  /// When the pushes of nodes at work should come or should have come, the nearest first. A node
-  /// whose cycle is not known yet is taken to be like the group.
+  /// When the pushes of computing nodes are expected, the nearest to now first. A node whose cycle
+  /// is not known yet counts as having the cycle of the group.
   std::vector<Seconds> expected() const {
     std::vector<Seconds> times;
     for (const int node : nodes().present()) {
@@ -109,7 +110,7 @@ class Dasp final : public ParameterServer {
     deadline_ = shortest_ = kNever;
     if (group_.empty()) return;
     std::vector<int> group = std::exchange(group_, {});
-    std::sort(group.begin(), group.end());  // rows and sums do not depend on which came first
+    std::sort(group.begin(), group.end());  // rows and sums do not depend on the order of arrival
     apply_group(group);
     if (!go_on) return;
     for (const int node : group) release_within(node, s_clock_);

@@ -1,7 +1,7 @@
 // Dynamic stale synchronous parallel (Zhao et al. 2019): as ssp with bound s-low, but the fastest
-// node, once it is beyond that, may get up to r-max turns more: as many as let it end nearest to a
-// push of the slowest, judged by the last interval of each. As published the gap can grow without
-// bound; s-high is a cap that is never passed (ours).
+// node may do up to r-max more steps beyond it: the number after which it ends nearest to a push of
+// the slowest node, by the last interval of each. In the paper the gap can grow without bound; here
+// s-high is a hard limit (ours).
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -58,8 +58,8 @@ class Dssp final : public AsynchronousServer {
     }
     return slowest;
   }
-  /// r of [0, r-max] with the shortest wait between the end of r more turns and the slowest's next
-  /// push after that.
+  /// The r in [0, r-max] with the shortest wait between the end of r more steps and the slowest
+  /// node's next push after that.
   int best_turns(const NodeRecord& fast, const NodeRecord& slow) const {
     if (slow.last_interval <= 0) return 0;
     int best = 0;

@@ -1,5 +1,5 @@
-// Local SGD: every node trains k steps alone, then all become their mean; with outer momentum the
-// mean goes on in the direction it went. The baseline that needs an all-reduce.
+// Local SGD: every node trains k steps alone, then all replicas become their mean, optionally with
+// outer momentum. The baseline that needs an all-reduce.
 #include "evener/policy/rounds.h"
 
 namespace evener {
@@ -12,7 +12,7 @@ class LocalSgd final : public Rounds {
       : Rounds(period, rows, Work::local), momentum_(momentum) {}
 
  private:
-  /// All that trained in the round count alike.
+  /// All workers that trained in the round have equal weight.
   Decision end_of_round(const std::vector<std::size_t>& rows) override {
     Merge merge;
     double count = 0;

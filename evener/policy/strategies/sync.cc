@@ -34,7 +34,7 @@ class Sync final : public Rounds {
   }
 
   void finished(const Finished& event) override { speeds_.finished(event); }
-  /// The worker that was not worth having may be the only one now.
+  /// A demoted worker may be the only one now.
   void left(int /*worker*/) override { speeds_.reset(); }
 
   std::vector<std::size_t> parts(const std::vector<int>& workers) override {
@@ -64,7 +64,7 @@ class Sync final : public Rounds {
   bool by_speed_;
   std::size_t batch_, batch_per_device_;
   PartsBySpeed speeds_;
-  BatchPieces pieces_;  // what is left of a batch that is handed out in pieces
+  BatchPieces pieces_;  // the rest of a batch that is assigned in pieces
 };
 
 }  // namespace

@@ -101,7 +101,7 @@ class PeerBackend : public Backend {
     strategy_ = parse_strategy(strategy_of(options));
     options_.peers.rule = strategy_.gossip();
     work_ = gossip_work(options, data, start, options_.peers.addresses.size());
-    if (resumed_) work_.memory = peer_state_in(start, memory_text_, options_.peers.self);
+    if (resumed_) work_.replica_state = peer_state_in(start, memory_text_, options_.peers.self);
     epochs_ = options.epochs;
     closed_ = std::min<std::uint64_t>(start.progress.epoch, whole_epochs());
     const Training training =
@@ -116,7 +116,7 @@ class PeerBackend : public Backend {
     }
     // All steps were done when the checkpoint was written: no other peer is needed.
     replica_->start_from(work_.start);
-    if (work_.memory) replica_->remember(*work_.memory);
+    if (work_.replica_state) replica_->restore(*work_.replica_state);
     finished_ = true;
   }
 
@@ -178,7 +178,7 @@ class PeerBackend : public Backend {
   }
 
   void take_state(Checkpoint& checkpoint) override {
-    PeerReplicaState memory = replica_->memory();
+    PeerReplicaState memory = replica_->state();
     if (finished_ && !(peer_ && result().signal != 0)) {  // all peers have the same model now
       memory.reference = {};
       memory.behind = 0;
@@ -283,8 +283,9 @@ class PeerBackend : public Backend {
   /// The distance by the exchanges since the last call; without any, the last value.
   void measure_distance() {
     if (!peer_) return;
-    const std::uint64_t met = result().met - std::exchange(met_, result().met);
-    const double apart = result().apart - std::exchange(apart_, result().apart);
+    const std::uint64_t met = result().measured - std::exchange(met_, result().measured);
+    const double apart =
+        result().squared_distance - std::exchange(apart_, result().squared_distance);
     if (met == 0) return;
     distance_ = distance_by_pairs(apart / static_cast<double>(met), steps().size());
   }

@@ -13,7 +13,7 @@ std::vector<WorkerResult> worker_results(const Timeline& timeline, double second
     results.push_back({timeline.names()[i], totals.tasks, totals.updates, totals.rows,
                        totals.last_batch, totals.compute / total, totals.transfer / total,
                        totals.staleness_sum / tasks, totals.bytes, totals.rejected, totals.lost,
-                       totals.staleness_counts, totals.exchanges, totals.came});
+                       totals.staleness_counts, totals.exchanges, totals.was_present});
   }
   return results;
 }

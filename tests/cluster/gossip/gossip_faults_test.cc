@@ -1,4 +1,4 @@
-// Gossip peers on bad links, and beside a peer that sends what it should not.
+// Gossip peers on bad links, and with a peer that sends invalid messages.
 #include <cmath>
 
 #include "tests/cluster/gossip/gossip_peers.h"
@@ -14,9 +14,8 @@ class GossipOnBadLinks : public GossipPeers {};
 class GossipFaults : public GossipPeerTest {};
 EVENER_OVER_TRANSPORTS(GossipFaults);
 
-// A message takes longer than the silence after which a peer is given up, than any peer lingers at
-// the end, and than a heartbeat behind it may wait.
-TEST_F(GossipOnBadLinks, OnASlowLinkNoPeerIsGivenUpAndNothingIsSentTwice) {
+// A message takes longer than the heartbeat timeout, and longer than any peer waits at the end.
+TEST_F(GossipOnBadLinks, OnASlowLinkNoPeerIsLostAndNothingIsSentTwice) {
   if (kSanitized) GTEST_SKIP() << "what a peer does with so large a model takes too long here";
   constexpr std::uint32_t kFeatures = 375'000;  // a dozen chunks, and as many heartbeats
   work_.network.features = data_.feature_count = kFeatures;
@@ -40,7 +39,7 @@ TEST_F(GossipOnBadLinks, OnASlowLinkNoPeerIsGivenUpAndNothingIsSentTwice) {
   EXPECT_EQ(sent, (exchanges + 3 * 2) * model) << "offers, answers, and the last models";
 }
 
-TEST_F(GossipOnBadLinks, WhereConnectionsAreCutAllTheTimeEveryMessageCountsOnce) {
+TEST_F(GossipOnBadLinks, WithFrequentDisconnectsEveryMessageCountsOnce) {
   work_.epochs = 10;
   silence_ = 30;
   for (const char* strategy : {"gossip", "gossip:merge=pushsum:overlap=0",
@@ -62,13 +61,13 @@ TEST_F(GossipOnBadLinks, WhereConnectionsAreCutAllTheTimeEveryMessageCountsOnce)
   }
 }
 
-TEST_P(GossipFaults, APeerWhoseConnectionHasEndedIsSoonGivenUp) {
+TEST_P(GossipFaults, APeerIsLostSoonAfterItsConnectionEnds) {
   work_.epochs = 1e6;
   silence_ = 1000;
   const auto addresses = network_.free_addresses(2);
   auto puppet = std::make_unique<Puppet>(network_, addresses);
   auto peer = start(0, addresses, "gossip", 1e-3);
-  puppet->greet(peer_hello(addresses));
+  puppet->send_hello(peer_hello(addresses));
   wire::PeerHeartbeat peer_heartbeat;
   peer_heartbeat.set_sees(1);
   puppet->say(peer_heartbeat);
@@ -76,7 +75,7 @@ TEST_P(GossipFaults, APeerWhoseConnectionHasEndedIsSoonGivenUp) {
   puppet.reset();  // as if it were killed
   const auto given_up = [&] {
     const std::lock_guard lock(peer->mutex);
-    return !peer->said.empty() && peer->said.back() == "peer 1: no heartbeat for 2 s";
+    return !peer->log.empty() && peer->log.back() == "peer 1: no heartbeat for 2 s";
   };
   for (const Stopwatch clock; !given_up() && clock.elapsed() < 30;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -87,12 +86,12 @@ TEST_P(GossipFaults, APeerWhoseConnectionHasEndedIsSoonGivenUp) {
   EXPECT_EQ(peer->error, "");
 }
 
-TEST_P(GossipFaults, AModelThatIsNotFiniteOrNotThereIsRefusedAndCounted) {
+TEST_P(GossipFaults, AModelThatIsNotFiniteOrMissingIsRefusedAndCounted) {
   work_.epochs = 1e6;
   const auto addresses = network_.free_addresses(2);
   Puppet puppet(network_, addresses);
   auto peer = start(0, addresses, "gossip:period=1000000", 1e-3);
-  puppet.greet(peer_hello(addresses));
+  puppet.send_hello(peer_hello(addresses));
   ModelUpdate offer;
   offer.values.assign(ModelUpdateLayout(work_.network).size(), NAN);
   puppet.send(wire::GossipMessage::OFFER, 5, offer);
@@ -112,7 +111,7 @@ TEST_P(GossipFaults, AModelThatIsNotFiniteOrNotThereIsRefusedAndCounted) {
   }
 }
 
-TEST_P(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
+TEST_P(GossipFaults, DoesNotWaitAgainForAModelThatIsNotFinite) {
   work_.epochs = 0.2;
   silence_ = 1000;
   const auto addresses = network_.free_addresses(2);
@@ -123,7 +122,7 @@ TEST_P(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
   peer_heartbeat.set_sees(1);
 
   auto late = start(0, addresses, "gossip:overlap=0");
-  puppet.greet(peer_hello(addresses));
+  puppet.send_hello(peer_hello(addresses));
   peer_heartbeat.set_trained(1000);
   peer_heartbeat.set_training(60);
   puppet.say(peer_heartbeat);
@@ -133,7 +132,7 @@ TEST_P(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
   EXPECT_THAT(late->error, HasSubstr("no peer gives its model"));
 
   auto peer = start(0, addresses, "gossip:overlap=0");
-  puppet.greet(peer_hello(addresses));
+  puppet.send_hello(peer_hello(addresses));
   peer_heartbeat.set_trained(0);
   puppet.say(peer_heartbeat);
   std::uint64_t answered = 0;
@@ -155,13 +154,13 @@ TEST_P(GossipFaults, ModelsThatAreNotFiniteAreWaitedForNoLonger) {
   EXPECT_EQ(peer->result.models, 1);
 }
 
-TEST_P(GossipFaults, WeightThatWasOfferedAndIsNotTakenComesBack) {
+TEST_P(GossipFaults, DeclinedPushSumWeightIsReturned) {
   work_.epochs = 0.2;
   silence_ = 1000;
   const auto addresses = network_.free_addresses(2);
   Puppet puppet(network_, addresses);
   auto peer = start(0, addresses, "gossip:merge=pushsum:overlap=0");
-  puppet.greet(peer_hello(addresses));
+  puppet.send_hello(peer_hello(addresses));
   wire::PeerHeartbeat peer_heartbeat;
   peer_heartbeat.set_sees(1);
   puppet.say(peer_heartbeat);
@@ -195,7 +194,7 @@ TEST_P(GossipFaults, APeerWithAnotherProtocolIsRefused) {
   const std::string refusal = "peer 1 was refused: " + why;
   const auto refused = [&] {
     const std::lock_guard lock(peer->mutex);
-    return std::find(peer->said.begin(), peer->said.end(), refusal) != peer->said.end();
+    return std::find(peer->log.begin(), peer->log.end(), refusal) != peer->log.end();
   };
   Mailbox<wire::Head> nothing, answers;
   std::shared_ptr<Channel> channel;

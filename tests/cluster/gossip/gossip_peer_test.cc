@@ -43,9 +43,9 @@ TEST_P(GossipPeerTest, AllTrainAndEndWithTheSameModel) {
       ASSERT_EQ(peer->error, "") << strategy;
       EXPECT_EQ(peer->result.models, 3) << strategy;
       exchanges += peer->result.exchanges;
-      if (peer->result.exchanges > 20) {  // of push-sum half of them see both models
-        EXPECT_GT(peer->result.met, 0U) << strategy;
-        EXPECT_GT(peer->result.apart, 0) << strategy;
+      if (peer->result.exchanges > 20) {  // with push-sum, one peer of an exchange has both models
+        EXPECT_GT(peer->result.measured, 0U) << strategy;
+        EXPECT_GT(peer->result.squared_distance, 0) << strategy;
       }
       const auto& first = peers[0]->result.model;
       ASSERT_EQ(peer->result.model.size(), first.size());
@@ -82,7 +82,7 @@ TEST_P(GossipPeerTest, APeerMayBeSeveralDevices) {
   }
 }
 
-TEST_P(GossipPeerTest, WhenAPeerLeavesTheOthersGoOnAndOneThatJoinsLateFetchesAModel) {
+TEST_P(GossipPeerTest, OthersContinueWhenAPeerLeavesAndALatePeerFetchesAModel) {
   work_.epochs = 200;
   const auto addresses = network_.free_addresses(3);
   auto first = start(0, addresses, "gossip", 1e-3);
@@ -98,10 +98,10 @@ TEST_P(GossipPeerTest, WhenAPeerLeavesTheOthersGoOnAndOneThatJoinsLateFetchesAMo
     EXPECT_EQ(peer->error, "");
     EXPECT_EQ(peer->result.models, 3);
   }
-  EXPECT_THAT(again->said, Contains(HasSubstr("joined late, with the model of peer")));
+  EXPECT_THAT(again->log, Contains(HasSubstr("joined late, with the model of peer")));
 }
 
-TEST_P(GossipPeerTest, APeerThatLeavesSaysSoAndIsNotWaitedFor) {
+TEST_P(GossipPeerTest, APeerThatLeavesReportsItAndIsNotWaitedFor) {
   work_.epochs = 40;
   silence_ = 30;
   const auto addresses = network_.free_addresses(4);
@@ -117,13 +117,13 @@ TEST_P(GossipPeerTest, APeerThatLeavesSaysSoAndIsNotWaitedFor) {
     EXPECT_EQ(peer.error, "");
     EXPECT_EQ(peer.result.models, 2);
     EXPECT_EQ(peer.result.lost, (std::vector<bool>{true, true, false, false}));
-    EXPECT_THAT(peer.said, Contains("peer 0 has left: it was stopped by a signal"));
-    EXPECT_THAT(peer.said, Contains("peer 1 has left: the disk is full"));
-    EXPECT_THAT(peer.said, Each(Not(HasSubstr("no heartbeat"))));
+    EXPECT_THAT(peer.log, Contains("peer 0 has left: it was stopped by a signal"));
+    EXPECT_THAT(peer.log, Contains("peer 1 has left: the disk is full"));
+    EXPECT_THAT(peer.log, Each(Not(HasSubstr("no heartbeat"))));
   }
 }
 
-TEST_P(GossipPeerTest, WhereAllAreStoppedNoneIsLost) {
+TEST_P(GossipPeerTest, WhenAllPeersAreStoppedNoneIsLost) {
   work_.epochs = 1e6;
   const auto addresses = network_.free_addresses(2);
   std::vector<std::unique_ptr<Running>> peers;
@@ -137,7 +137,7 @@ TEST_P(GossipPeerTest, WhereAllAreStoppedNoneIsLost) {
   }
 }
 
-TEST_F(GossipPeers, APeerInALongStepHoldsUpNoneThatNeedNotWait) {
+TEST_F(GossipPeers, ALongStepDoesNotDelayPeersThatNeedNotWait) {
   work_.epochs = 2;
   auto slow = start(0, {"a", "b"}, "gossip:overlap=inf", 0.3);
   auto fast = start(1, {"a", "b"}, "gossip:overlap=inf", 1e-3);
@@ -149,14 +149,14 @@ TEST_F(GossipPeers, APeerInALongStepHoldsUpNoneThatNeedNotWait) {
   EXPECT_GT(fast->result.steps[1], 5 * fast->result.steps[0]);
 }
 
-TEST_P(GossipPeerTest, APeerWithAnotherListDataOrOptionsOrATakenSlotIsRefusedAtOnce) {
+TEST_P(GossipPeerTest, RefusesAPeerWithAnotherListDataOrOptionsOrATakenSlot) {
   work_.epochs = 300;
   work_.options["hidden"] = "8";
   const auto addresses = network_.free_addresses(3);
   const std::vector<std::string> both{addresses[0], addresses[1]};
   auto first = start(0, both, "gossip", 1e-3);
   auto second = start(1, both, "gossip", 1e-3);
-  // When both are there, as one that would be peer 1.
+  // When both have joined, with rank 1.
   const auto why_refused = [&](auto change) {
     GossipPeerOptions options;
     options.self = 1;
@@ -179,7 +179,7 @@ TEST_P(GossipPeerTest, APeerWithAnotherListDataOrOptionsOrATakenSlotIsRefusedAtO
   };
   const auto begun = [&] {
     const std::lock_guard lock(first->mutex);
-    return !first->said.empty();
+    return !first->log.empty();
   };
   for (const Stopwatch clock; !begun() && clock.elapsed() < 20;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -197,11 +197,11 @@ TEST_P(GossipPeerTest, APeerWithAnotherListDataOrOptionsOrATakenSlotIsRefusedAtO
     peer->wait();
     EXPECT_EQ(peer->error, "");
     EXPECT_EQ(peer->result.models, 2);
-    EXPECT_THAT(peer->said, Each(Not(HasSubstr("has left"))));
+    EXPECT_THAT(peer->log, Each(Not(HasSubstr("has left"))));
   }
 }
 
-/// Why a process that asks what is trained is refused; empty: it was told.
+/// Why a join request is refused; empty: it was answered with the job.
 std::string why_not_told(const GossipPeerOptions& options) {
   try {
     ask_peers(options);
@@ -211,7 +211,7 @@ std::string why_not_told(const GossipPeerOptions& options) {
   return "";
 }
 
-TEST_P(GossipPeerTest, AProcessThatJoinsIsToldWhatIsTrainedUnlessItsSlotIsTaken) {
+TEST_P(GossipPeerTest, AJoiningProcessReceivesTheJobUnlessItsSlotIsTaken) {
   work_.options = {{"hidden", "8"}, {"strategy", "gossip"}};
   work_.data_options = {{"data", "/where/it/is"}};
   const auto addresses = network_.free_addresses(3);
@@ -244,7 +244,7 @@ TEST_P(GossipPeerTest, AProcessThatJoinsIsToldWhatIsTrainedUnlessItsSlotIsTaken)
               }),
               HasSubstr("its list of --peers is another"));
 
-  // When the second has come, the first one knows it.
+  // When the second has joined, the first has received its hello.
   asks.self = 1;
   EXPECT_EQ(why_not_told(asks), "");
   auto second = start(1, addresses, "gossip");

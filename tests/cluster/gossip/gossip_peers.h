@@ -1,4 +1,4 @@
-// Gossip peers for tests, each on a thread of its own; and one that sends what a test wants.
+// Gossip peers for tests, each on its own thread, and a puppet that sends the messages of the test.
 #pragma once
 
 #include <atomic>
@@ -65,7 +65,7 @@ class GossipPeers : public testing::Test {
     double weight = 0;  // of push-sum, at the end
     std::string error;
     std::mutex mutex;
-    std::vector<std::string> said;
+    std::vector<std::string> log;
     std::atomic<bool> stop{false}, fail{false};
     std::thread thread;
 
@@ -94,7 +94,7 @@ class GossipPeers : public testing::Test {
           options.interrupted = [&running] { return running.stop ? 2 : 0; };
           options.say = [&running](const std::string& text) {
             const std::lock_guard lock(running.mutex);
-            running.said.push_back(text);
+            running.log.push_back(text);
           };
           const auto after_step = [per_step, &running] {
             if (running.fail) throw Error("the disk is full");
@@ -116,7 +116,7 @@ class GossipPeers : public testing::Test {
     return running;
   }
 
-  /// As one, by a strategy of their own.
+  /// Several devices as one replica, with their own strategy.
   std::unique_ptr<Replica> two_devices(const std::string& strategy,
                                        const Training& training) const {
     EngineSetup setup;
@@ -142,7 +142,7 @@ class GossipPeers : public testing::Test {
     for (const auto& peer : peers) {
       ASSERT_EQ(peer->error, "");
       EXPECT_EQ(peer->result.models, static_cast<int>(peers.size()));
-      EXPECT_THAT(peer->said, testing::Each(testing::Not(testing::HasSubstr("no heartbeat"))));
+      EXPECT_THAT(peer->log, testing::Each(testing::Not(testing::HasSubstr("no heartbeat"))));
       ASSERT_EQ(peer->result.model.size(), first.size());
       for (std::size_t j = 0; j < first.size(); ++j) ASSERT_EQ(peer->result.model[j], first[j]);
     }
@@ -176,7 +176,7 @@ class Messages final : public Handler {
   Mailbox<wire::Head>& queue_;
 };
 
-/// Peer 1 of 2, which sends what a test wants.
+/// Peer 1 of 2, which sends the messages of the test.
 class Puppet {
  public:
   Puppet(const TestNetwork& network, const std::vector<std::string>& addresses)
@@ -185,8 +185,8 @@ class Puppet {
       return std::make_shared<Messages>(messages_);
     });
   }
-  /// When the other listens.
-  void greet(Message peer_hello) {
+  /// Waits until the other peer listens.
+  void send_hello(Message peer_hello) {
     std::optional<wire::Head> head;
     do {
       head = messages_.get_within(20);
@@ -209,7 +209,7 @@ class Puppet {
     channel_->send(message_of(head));
     for (auto& chunk : chunks_of(bytes, sequence)) channel_->send(std::move(chunk));
   }
-  /// The other's next.
+  /// The next event from the other peer.
   wire::GossipMessage next() {
     for (;;) {
       const auto head = messages_.get_within(20);

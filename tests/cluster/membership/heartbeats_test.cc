@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Verdict = Heartbeats::Verdict;
 
-TEST(Heartbeats, SilenceMakesASuspectOnceAndThenEvicts) {
+TEST(Heartbeats, ASilentMemberIsSuspectedOnceAndThenEvicted) {
   Heartbeats beats({1, 3, 10});
   beats.heard(4, 0);
   beats.heard(5, 0);
@@ -28,7 +28,7 @@ TEST(Heartbeats, SilenceMakesASuspectOnceAndThenEvicts) {
   EXPECT_THAT(beats.check(11), IsEmpty()) << "an evicted member is forgotten";
 }
 
-TEST(Heartbeats, ASuspectThatIsHeardIsTrustedAgain) {
+TEST(Heartbeats, AMessageEndsTheSuspicion) {
   Heartbeats beats({1, 3, 10});
   EXPECT_FALSE(beats.heard(1, 0));
   beats.check(4);

@@ -1,4 +1,4 @@
-// A worker that finds no free slot is told so, waits, and gives up with that reason.
+// A worker without a free slot receives the reason, waits, and fails with it after a timeout.
 #include "evener/cluster/membership/reconnect.h"
 
 #include <deque>
@@ -22,7 +22,7 @@ class ReconnectTest : public ClusterTest {
     options.heartbeats.suspect = options.heartbeats.evict = kSoon;
     return options;
   }
-  /// Calls back with all that a worker of this name says.
+  /// Calls back with each message that a worker of this name prints.
   static WorkerOptions talker(const std::string& name,
                               std::function<void(const std::string&)> say) {
     WorkerOptions options;
@@ -49,23 +49,23 @@ EVENER_OVER_TRANSPORTS(ReconnectTest);
 TEST_P(ReconnectTest, AWorkerWaitsForASlotAndTakesIt) {
   const auto nodes = coordinator(options_for_slots(1));
   const auto first = joined_worker(*nodes, "first");
-  std::vector<std::string> said;
+  std::vector<std::string> log;
   std::promise<void> joined;
   TestWorker second(data_, {}, address_of(*nodes), -1,
                     talker("second", [&](const std::string& text) {
-                      said.push_back(text);
-                      if (said.size() == 1) first->stop();
+                      log.push_back(text);
+                      if (log.size() == 1) first->stop();
                       if (text == "joined as node 0") joined.set_value();
                     }));
   joined.get_future().wait();
   second.stop();
   EXPECT_EQ(first->wait() + second.wait(), "");
-  EXPECT_THAT(said, ElementsAre(HasSubstr("the run is full, its one slot (--workers) is taken; "
-                                          "waiting for a free slot"),
-                                "joined as node 0"));
+  EXPECT_THAT(log, ElementsAre(HasSubstr("the run is full, its one slot (--workers) is taken; "
+                                         "waiting for a free slot"),
+                               "joined as node 0"));
 }
 
-TEST_P(ReconnectTest, AWorkerWithoutASlotGivesUpWithTheReason) {
+TEST_P(ReconnectTest, AWorkerWithoutASlotFailsWithTheReason) {
   const auto nodes = coordinator(options_for_slots(2));
   const auto first = joined_worker(*nodes, "first");
   const auto second = joined_worker(*nodes, "second");
@@ -81,7 +81,7 @@ TEST_P(ReconnectTest, AWorkerWithoutASlotGivesUpWithTheReason) {
   second->stop();
 }
 
-TEST_P(ReconnectTest, AServerTooManyGivesUpWithTheReason) {
+TEST_P(ReconnectTest, AnExtraServerFailsWithTheReason) {
   CoordinatorOptions options = options_for_slots(1);
   options.servers = 1;
   const auto nodes = coordinator(options);
@@ -99,14 +99,14 @@ TEST_P(ReconnectTest, AServerTooManyGivesUpWithTheReason) {
   first.stop();
 }
 
-/// What is reported, and the final error, where sessions end like these one after the other and the
-/// last one repeats.
+/// The reports and the final error of sessions that end like these, one after the other. The last
+/// one repeats.
 std::vector<std::string> told_of(std::deque<SessionEnd> ends, Seconds patience) {
-  std::vector<std::string> said;
+  std::vector<std::string> log;
   ReconnectOptions options;
   options.coordinator = "there";
   options.patience = patience;
-  options.say = [&](const std::string& text) { said.push_back(text); };
+  options.say = [&](const std::string& text) { log.push_back(text); };
   try {
     run_until_over(options, [&](std::string& why, bool&) {
       const SessionEnd end = ends.front();
@@ -115,12 +115,12 @@ std::vector<std::string> told_of(std::deque<SessionEnd> ends, Seconds patience) 
       return end;
     });
   } catch (const Error& problem) {
-    said.emplace_back(problem.what());
+    log.emplace_back(problem.what());
   }
-  return said;
+  return log;
 }
 
-TEST(Reconnect, EachReasonIsToldOnceAndHasItsOwnTime) {
+TEST(Reconnect, EachReasonIsReportedOnceAndHasItsOwnTimeout) {
   using enum SessionEnd;
   // A pause between sessions is longer than this patience.
   EXPECT_THAT(

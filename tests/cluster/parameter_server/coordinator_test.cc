@@ -53,7 +53,7 @@ TEST_P(CoordinatorTest, AWorkerOfARunThatFailedHasFailedToo) {
   }
 }
 
-TEST_P(CoordinatorTest, BspIsTheSameToTheBitAsInOneProcess) {
+TEST_P(CoordinatorTest, BspIsBitIdenticalToOneProcess) {
   for (const char* strategy : {"bsp", "bsp:local-steps=3", "bsp:compress=fp16",
                                "bsp:compress=top-k:top-k=0.1", "bsp:server-momentum=0.5"}) {
     for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adam}) {
@@ -89,7 +89,7 @@ TEST_P(CoordinatorTest, EveryStrategyTrainsEveryRowOnce) {
   }
 }
 
-TEST_P(CoordinatorTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
+TEST_P(CoordinatorTest, AWorkerMayLeaveAndAnotherJoinDuringTheRun) {
   for (const char* strategy : {"bsp", "asp", "ssp", "dssp", "dasp"}) {
     const ClusterSetting setting{strategy, 2, Optimizer::sgd, 4};
     std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(2, 3));
@@ -101,7 +101,7 @@ TEST_P(CoordinatorTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
       if (step == 20) {
         three = std::make_unique<TestWorker>(data_, setting, address_of(*nodes), 2);
       }
-      // Not before it is there: the run would be over.
+      // Only after it has joined: otherwise the run would be over.
       if (step == 40) two.wait();
     });
     EXPECT_THAT(result.losses, Contains(HasSubstr("node 1: it was stopped by a signal")))
@@ -134,7 +134,7 @@ TEST_P(CoordinatorTest, ARunWithoutWorkersWaitsForOne) {
   EXPECT_EQ(second->wait(), "");
 }
 
-TEST_P(CoordinatorTest, TooFewWorkersIsAnErrorAfterAWhile) {
+TEST_P(CoordinatorTest, TooFewWorkersIsAnErrorAfterTheTimeout) {
   CoordinatorOptions options = options_for(2, 2);
   options.patience = 0.3;
   std::shared_ptr<ClusterCoordinator> nodes = coordinator(options);
@@ -150,7 +150,7 @@ TEST_P(CoordinatorTest, TooFewWorkersIsAnErrorAfterAWhile) {
   EXPECT_EQ(alone.wait(), "");
 }
 
-TEST_P(CoordinatorTest, AWorkerWithoutACoordinatorGivesUp) {
+TEST_P(CoordinatorTest, AWorkerWithoutACoordinatorFails) {
   const ClusterSetting setting;
   std::string address;
   {
@@ -161,7 +161,7 @@ TEST_P(CoordinatorTest, AWorkerWithoutACoordinatorGivesUp) {
   EXPECT_THAT(worker.wait(), HasSubstr("no coordinator"));
 }
 
-/// A client that sends what the test wants.
+/// A client that sends the messages of the test.
 struct Stranger {
   explicit Stranger(const TestAddress& coordinator)
       : inbox(std::make_shared<TestInbox>()),
@@ -181,7 +181,7 @@ struct Stranger {
   std::shared_ptr<Channel> channel;
 };
 
-TEST_P(CoordinatorTest, StrangersAreRefused) {
+TEST_P(CoordinatorTest, ClientsWithoutTheTokenOrProtocolAreRefused) {
   CoordinatorOptions options = options_for(1, 1);
   options.token = "secret";
   const auto nodes = coordinator(options);
@@ -198,7 +198,7 @@ TEST_P(CoordinatorTest, StrangersAreRefused) {
   EXPECT_THAT(other_data.refusal(), HasSubstr("is not the data of the run"));
 }
 
-TEST_P(CoordinatorTest, NonsenseEndsTheConnection) {
+TEST_P(CoordinatorTest, AMalformedMessageEndsTheConnection) {
   const auto nodes = coordinator(options_for(1, 1));
   Stranger garbage(address_of(*nodes)), early(address_of(*nodes)), twisted(address_of(*nodes));
   garbage.channel->send({"\xFF\xFF\xFF", {}, nullptr});
@@ -214,7 +214,7 @@ TEST_P(CoordinatorTest, NonsenseEndsTheConnection) {
 }
 
 TEST_P(CoordinatorTest, AWorkerThatWaitsForTheRunToBeginGetsHeartbeats) {
-  const auto nodes = make_coordinator(options_for(1, 1));  // and nothing is offered yet
+  const auto nodes = make_coordinator(options_for(1, 1));  // without a job yet
   Stranger early(address_of(*nodes));
   early.hello(kProtocol);
   EXPECT_NO_THROW(early.inbox->head(wire::Head::kHeartbeat));
@@ -222,7 +222,7 @@ TEST_P(CoordinatorTest, AWorkerThatWaitsForTheRunToBeginGetsHeartbeats) {
   EXPECT_NO_THROW(early.inbox->head(wire::Head::kWelcome));
 }
 
-TEST_P(CoordinatorTest, ASlotIsNotKeptForOneThatHangsBeforeItIsReady) {
+TEST_P(CoordinatorTest, AWorkerThatHangsBeforeItIsReadyLosesItsSlot) {
   CoordinatorOptions options = options_for(1, 1);
   options.heartbeats = {0.05, 0.1, 0.3};
   const auto nodes = coordinator(options);
@@ -230,7 +230,7 @@ TEST_P(CoordinatorTest, ASlotIsNotKeptForOneThatHangsBeforeItIsReady) {
   hanging.hello(kProtocol);
   hanging.inbox->head(wire::Head::kWelcome);
   EXPECT_THAT(hanging.inbox->end(), HasSubstr("ended"));
-  // The coordinator may learn of the end a little later, and puts off a client that is too early.
+  // The coordinator may detect the end a little later, and puts off a client that connects before.
   bool welcome = false;
   for (int tries = 0; !welcome && tries < 200; ++tries) {
     Stranger next(address_of(*nodes));
@@ -247,7 +247,7 @@ TEST_P(CoordinatorTest, ASlotIsNotKeptForOneThatHangsBeforeItIsReady) {
   EXPECT_TRUE(welcome);
 }
 
-TEST_P(CoordinatorTest, StatusIsForThoseWithTheToken) {
+TEST_P(CoordinatorTest, StatusNeedsTheToken) {
   CoordinatorOptions options = options_for(1, 1);
   options.token = "secret";
   const auto nodes = coordinator(options);
@@ -258,10 +258,10 @@ TEST_P(CoordinatorTest, StatusIsForThoseWithTheToken) {
   EXPECT_THROW(ask_status(*transport, address, ""), Error);
 }
 
-/// A worker that answers orders as the test says, beside an honest one.
-class Saboteur {
+/// A worker that answers orders as the test wants, next to a regular worker.
+class FaultyWorker {
  public:
-  Saboteur(const TestAddress& coordinator, const Dataset& data)
+  FaultyWorker(const TestAddress& coordinator, const Dataset& data)
       : stranger_(coordinator), data_(data) {
     stranger_.hello(kProtocol, "", 1);
     generation_ = stranger_.inbox->head(wire::Head::kWelcome).welcome().generation();
@@ -269,12 +269,12 @@ class Saboteur {
     set_fingerprint(TestWorker::print(data), *ready.mutable_ready()->mutable_data());
     stranger_.channel->send(message_of(ready));
   }
-  /// Waits for an order; its number.
+  /// Waits for an order and returns its sequence number.
   std::uint64_t order() { return stranger_.inbox->head(wire::Head::kOrder).order().sequence(); }
   struct Lie {
-    std::size_t bytes = 0;   // more than there are
+    std::size_t bytes = 0;   // that the header declares in addition
     std::uint64_t past = 0;  // generations ago
-    bool half = false;       // of it comes
+    bool half = false;       // of it is sent
   };
   /// Pushes this value everywhere in the dense part.
   void push(std::uint64_t sequence, float value) { push(sequence, value, Lie{}); }
@@ -302,7 +302,7 @@ class Saboteur {
   std::uint64_t generation_ = 0;
 };
 
-TEST_P(CoordinatorTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
+TEST_P(CoordinatorTest, InvalidPushesAreRefusedCountedAndTrainedAgain) {
   struct Case {
     const char* what;
     float value;
@@ -317,10 +317,10 @@ TEST_P(CoordinatorTest, PushesThatCannotBeUsedAreRefusedCountedAndTrainedAnew) {
     std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(2, 2));
     TestWorker honest(data_, setting, address_of(*nodes), 0);
     std::thread bad([&] {
-      Saboteur saboteur(address_of(*nodes), data_);
-      saboteur.push(saboteur.order(), c.value, {.bytes = c.lie, .past = 0, .half = false});
-      saboteur.order();  // it is asked again
-      saboteur.leave();
+      FaultyWorker faulty(address_of(*nodes), data_);
+      faulty.push(faulty.order(), c.value, {.bytes = c.lie, .past = 0, .half = false});
+      faulty.order();  // it gets another order
+      faulty.leave();
     });
     const auto result = train_engine(cluster_setup(setting, nodes), setting);
     bad.join();
@@ -338,18 +338,18 @@ TEST_P(CoordinatorTest, RepeatedAndStalePushesDoNothing) {
   std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(2, 2));
   TestWorker honest(data_, setting, address_of(*nodes), 0);
   std::thread bad([&] {
-    Saboteur saboteur(address_of(*nodes), data_);
-    const std::uint64_t first = saboteur.order();
-    saboteur.push(first, 1e6F, {.bytes = 0, .past = 1, .half = false});  // of a generation before
-    saboteur.push(first + 7, 1e6F);                                      // of no order
-    saboteur.push(first, 0);                                             // the right one
-    const std::uint64_t second = saboteur.order();
-    saboteur.push(first, 1e6F);  // once more
-    saboteur.push(second, 0);
-    saboteur.push(second, 1e6F);  // once more, at once
-    saboteur.push(saboteur.order(), 0);
-    saboteur.order();  // all before has been looked at
-    saboteur.leave();
+    FaultyWorker faulty(address_of(*nodes), data_);
+    const std::uint64_t first = faulty.order();
+    faulty.push(first, 1e6F, {.bytes = 0, .past = 1, .half = false});  // of a generation before
+    faulty.push(first + 7, 1e6F);                                      // of no order
+    faulty.push(first, 0);                                             // the right one
+    const std::uint64_t second = faulty.order();
+    faulty.push(first, 1e6F);  // repeated
+    faulty.push(second, 0);
+    faulty.push(second, 1e6F);  // repeated at once
+    faulty.push(faulty.order(), 0);
+    faulty.order();  // all earlier messages have been handled
+    faulty.leave();
   });
   const auto result = train_engine(cluster_setup(setting, nodes), setting);
   bad.join();
@@ -360,12 +360,12 @@ TEST_P(CoordinatorTest, RepeatedAndStalePushesDoNothing) {
   EXPECT_EQ(honest.wait(), "");
 }
 
-TEST_P(CoordinatorTest, AWorkerThatDiesInTheMiddleOfAPushLeavesNothingOfIt) {
+TEST_P(CoordinatorTest, AnIncompletePushOfALostWorkerIsDropped) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
   std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(2, 2));
   TestWorker honest(data_, setting, address_of(*nodes), 0);
   std::thread bad([&] {
-    Saboteur dying(address_of(*nodes), data_);
+    FaultyWorker dying(address_of(*nodes), data_);
     dying.push(dying.order(), 1e6F, {.bytes = 0, .past = 0, .half = true});
     dying.wait();
     dying.leave();
@@ -385,7 +385,7 @@ std::size_t entries_of(const char* folder) {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-TEST_P(CoordinatorTest, AHundredJoinsAndLeavesLeaveNothingBehind) {
+TEST_P(CoordinatorTest, AHundredJoinsAndLeavesLeakNothing) {
   const ClusterSetting setting{"asp", 1, Optimizer::sgd};
   std::shared_ptr<ClusterCoordinator> nodes = coordinator(options_for(1, 2));
   TestWorker steady(data_, setting, address_of(*nodes), 0);
@@ -415,7 +415,7 @@ TEST_P(CoordinatorTest, AHundredJoinsAndLeavesLeaveNothingBehind) {
   over = true;
   churn.join();
   EXPECT_EQ(visits, 100);
-  // gRPC keeps a few of its own as it likes.
+  // gRPC keeps a varying number of its own.
   EXPECT_LE(entries_of("/proc/self/fd"), files + 10);
   EXPECT_LE(entries_of("/proc/self/task"), threads + 10);
   engine.reset();

@@ -1,4 +1,4 @@
-// A model that servers keep, a shard each, is the same as one that the coordinator keeps.
+// A model that is sharded over servers equals one that the coordinator holds.
 #include "evener/cluster/parameter_server/shard_servers.h"
 
 #include <cmath>
@@ -52,7 +52,7 @@ class ShardServersTest : public ClusterTest {
 };
 EVENER_OVER_TRANSPORTS(ShardServersTest);
 
-TEST_P(ShardServersTest, BspIsTheSameToTheBitHoweverManyThereAre) {
+TEST_P(ShardServersTest, BspIsBitIdenticalForAnyNumberOfServers) {
   for (const int servers : {1, 2, 3}) {
     for (const char* strategy : {"bsp", "bsp:local-steps=3", "bsp:compress=fp16",
                                  "bsp:compress=top-k:top-k=0.05", "bsp:server-momentum=0.5"}) {
@@ -71,7 +71,7 @@ TEST_P(ShardServersTest, BspIsTheSameToTheBitHoweverManyThereAre) {
   }
 }
 
-TEST_P(ShardServersTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
+TEST_P(ShardServersTest, AWorkerMayLeaveAndAnotherJoinDuringTheRun) {
   for (const char* strategy : {"bsp", "asp", "ssp", "dssp", "dasp"}) {
     const ClusterSetting setting{strategy, 2, Optimizer::sgd, 4};
     auto nodes = begin(3, 2);
@@ -95,7 +95,7 @@ TEST_P(ShardServersTest, AWorkerMayGoAndAnotherComeInTheMiddle) {
   }
 }
 
-TEST_P(ShardServersTest, WithoutOneOfThemTheRunEnds) {
+TEST_P(ShardServersTest, TheRunFailsWhenAServerIsLost) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 100};
   auto nodes = begin(2, 2);
   TestWorker one(data_, setting, address_of(*nodes), 0);
@@ -111,7 +111,7 @@ TEST_P(ShardServersTest, WithoutOneOfThemTheRunEnds) {
   nodes.reset();
 }
 
-TEST_P(ShardServersTest, ThatDoNotComeAreWaitedForOnlySoLong) {
+TEST_P(ShardServersTest, WaitingForMissingServersHasATimeout) {
   CoordinatorOptions options = options_for(1, 1);
   options.servers = 1;
   options.patience = 0.3;
@@ -125,7 +125,7 @@ TEST_P(ShardServersTest, ThatDoNotComeAreWaitedForOnlySoLong) {
   }
 }
 
-TEST_P(ShardServersTest, ACoordinatorThatKeepsTheModelItselfRefusesThem) {
+TEST_P(ShardServersTest, ACoordinatorThatHoldsTheModelRefusesServers) {
   CoordinatorOptions options = options_for(1, 1);
   std::shared_ptr<ClusterCoordinator> nodes = coordinator(options);
   TestServer server(address_of(*nodes));
@@ -138,8 +138,8 @@ TEST_P(ShardServersTest, ACoordinatorThatKeepsTheModelItselfRefusesThem) {
               HasSubstr("does not know the token"));
 }
 
-/// A worker that sends what the test wants, to the coordinator and to the one server.
-TEST_P(ShardServersTest, APushThatIsNotFiniteIsRefusedByTheServerAndItsRowsAreTrainedAnew) {
+/// A worker that sends the messages of the test to the coordinator and to the one server.
+TEST_P(ShardServersTest, TheServerRefusesAPushThatIsNotFiniteAndItsRowsAreTrainedAgain) {
   const ClusterSetting setting{"asp", 2, Optimizer::sgd, 2};
   auto nodes = begin(2, 1);
   TestWorker honest(data_, setting, address_of(*nodes), 0);

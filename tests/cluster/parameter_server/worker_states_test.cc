@@ -1,5 +1,5 @@
-// A cluster that is resumed from a checkpoint ends, bit for bit, like one that was not interrupted:
-// with what workers keep beside the model, and with the server's momentum.
+// A cluster that is resumed from a checkpoint ends bit for bit like one that was not interrupted.
+// This includes worker states and the server's momentum.
 #include "evener/cluster/parameter_server/worker_states.h"
 
 #include <cmath>
@@ -20,8 +20,7 @@ struct Saved {
   std::vector<std::uint64_t> steps;
 };
 
-/// Where the model is, and the transport. In one process where the first is -1; otherwise so many
-/// servers keep the model.
+/// The number of servers that hold the model, and the transport. -1: one process without a cluster.
 class WorkerStatesTest : public testing::TestWithParam<std::tuple<int, TransportKind>> {
  protected:
   WorkerStatesTest() : data_(make_data()) {}
@@ -109,7 +108,7 @@ class WorkerStatesTest : public testing::TestWithParam<std::tuple<int, Transport
   std::vector<std::unique_ptr<TestWorker>> workers_;
 };
 
-TEST_P(WorkerStatesTest, ResumesToTheBit) {
+TEST_P(WorkerStatesTest, ResumesBitIdentical) {
   for (const char* strategy : {"bsp", "bsp:server-momentum=0.5", "bsp:compress=top-k:top-k=0.05"}) {
     setting_.strategy = strategy;
     begin_cluster();
@@ -126,10 +125,10 @@ TEST_P(WorkerStatesTest, ResumesToTheBit) {
     train(*engine, position, 2);
     Saved saved = save(*engine, position);
     EXPECT_FALSE(saved.kept.empty());
-    train(*engine, position, 1);  // a future that is given up
+    train(*engine, position, 1);  // training that is discarded
     engine.reset();
     if (servers() >
-        0) {  // servers with new shards close connections: workers come back in any order
+        0) {  // servers with new shards close connections: workers reconnect in any order
       end_cluster();
       begin_cluster();
     }
@@ -160,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Over, WorkerStatesTest,
                                           testing::ValuesIn(transports_here())),
                          case_name);
 
-TEST(WorkerStateReader, RefusesWhatCannotBeAState) {
+TEST(WorkerStateReader, RefusesAMalformedState) {
   const Network network{.features = 11, .hidden = {7}, .labels = 5, .input = Input::sparse};
   const ModelUpdateFormat format(network, {});
   wire::WorkerState head;
@@ -179,13 +178,13 @@ TEST(WorkerStateReader, RefusesWhatCannotBeAState) {
 TEST(WorkerStateReader, ForgetsNumbersThatAreNotFinite) {
   const Network network{.features = 11, .hidden = {7}, .labels = 5, .input = Input::sparse};
   const ModelUpdateFormat format(network, {});
-  WorkerState memory;
-  memory.emplace_back(layout_of(network).size);
+  WorkerState state;
+  state.emplace_back(layout_of(network).size);
   for (const float last : {1.0F, std::numeric_limits<float>::quiet_NaN()}) {
-    memory[0][layout_of(network).size - 1] = last;
+    state[0][layout_of(network).size - 1] = last;
     WorkerStateReader reader(format);
     bool complete = false;
-    for (const Message& message : messages_of(memory, format)) {
+    for (const Message& message : messages_of(state, format)) {
       const wire::Head head = head_of(message);
       complete = head.has_worker_state() ? reader.begin(head.worker_state())
                                          : reader.feed(head.chunk(), message);

@@ -1,4 +1,4 @@
-// What only gRPC has; what every transport guarantees is checked by the conformance tests.
+// Tests of gRPC only. The conformance tests check what every transport guarantees.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -46,7 +46,7 @@ std::vector<std::byte> body_of(const Message& message) {
   return bytes;
 }
 
-TEST(GrpcTransport, APortThatIsTakenIsSaid) {
+TEST(GrpcTransport, ReportsAPortThatIsInUse) {
   const auto listener = echo();
   EXPECT_THAT([&] { make_grpc_transport()->listen(listener->address(), nullptr); },
               testing::ThrowsMessage<Error>(HasSubstr("Address already in use")));
@@ -71,7 +71,7 @@ class TransportTls : public testing::Test {
     return {read("ca.pem"), read(role + ".pem"), read(role + ".key")};
   }
   /// "answered", or why not.
-  std::string talk(const Tls& own) {
+  std::string result_of(const Tls& own) {
     const auto listener = echo(tls("ours", "coordinator"));
     const auto inbox = std::make_shared<TestInbox>();
     const auto channel = make_grpc_transport(own)->connect(listener->address(), inbox);
@@ -85,25 +85,25 @@ class TransportTls : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(TransportTls, ThoseOfOneAuthorityTalk) {
-  EXPECT_EQ(talk(tls("ours", "worker")), "answered");
+TEST_F(TransportTls, CertificatesOfOneAuthorityConnect) {
+  EXPECT_EQ(result_of(tls("ours", "worker")), "answered");
 }
 
-TEST_F(TransportTls, StrangersDoNot) {
-  EXPECT_THAT(talk(tls("rogue", "worker")), StartsWith("ended"));
-  EXPECT_THAT(talk({}), StartsWith("ended")) << "without TLS";
+TEST_F(TransportTls, OtherCertificatesAreRefused) {
+  EXPECT_THAT(result_of(tls("rogue", "worker")), StartsWith("ended"));
+  EXPECT_THAT(result_of({}), StartsWith("ended")) << "without TLS";
   Tls without = tls("ours", "worker");
   without.certificate.clear();
   without.key.clear();
-  EXPECT_THAT(talk(without), StartsWith("ended")) << "without a certificate";
+  EXPECT_THAT(result_of(without), StartsWith("ended")) << "without a certificate";
   Tls foreign = tls("ours", "worker");
   const Tls rogue = tls("rogue", "worker");
   foreign.certificate = rogue.certificate;
   foreign.key = rogue.key;
-  EXPECT_THAT(talk(foreign), StartsWith("ended")) << "a certificate that somebody else signed";
+  EXPECT_THAT(result_of(foreign), StartsWith("ended")) << "a certificate of another authority";
 }
 
-TEST_F(TransportTls, AnExpiredCertificateIsNone) {
+TEST_F(TransportTls, AnExpiredCertificateIsRefused) {
   make_certs({.folder = folder_ + "/old", .hosts = {"127.0.0.1"}, .days = -1});
   const auto listener = echo(tls("old", "coordinator"));
   const auto inbox = std::make_shared<TestInbox>();
@@ -112,7 +112,7 @@ TEST_F(TransportTls, AnExpiredCertificateIsNone) {
   EXPECT_THAT(inbox->end(), StartsWith("ended"));
 }
 
-TEST_F(TransportTls, AnAuthorityIsNotOverwrittenAndKeysAreTheUsersAlone) {
+TEST_F(TransportTls, AnAuthorityIsNotOverwrittenAndKeysArePrivate) {
   EXPECT_THROW(make_certs({.folder = folder_ + "/ours"}), UsageError);
   namespace fs = std::filesystem;
   const auto permissions = fs::status(folder_ + "/ours/worker.key").permissions();

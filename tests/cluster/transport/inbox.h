@@ -1,4 +1,4 @@
-// A handler that keeps what comes, for tests.
+// A handler that stores what arrives, for tests.
 #pragma once
 
 #include <optional>
@@ -18,21 +18,21 @@ class TestInbox final : public Handler {
   void received(Message message) override { events_.put(std::move(message)); }
   void ended(const std::string& why) override { events_.put("ended: " + why); }
 
-  /// The next message; an Error where the connection has ended or nothing comes.
+  /// The next message. Error if the connection has ended or no message arrives.
   Message message() {
     auto event = events_.get_within(kSoon);
     if (!event) throw Error("nothing came");
     if (const auto* why = std::get_if<std::string>(&*event)) throw Error(*why);
     return std::get<Message>(std::move(*event));
   }
-  /// The next head of this kind; others are passed over.
+  /// The next head of this kind; others are skipped.
   wire::Head head(wire::Head::KindCase kind) {
     for (;;) {
       wire::Head head = head_of(message());
       if (head.kind_case() == kind) return head;
     }
   }
-  /// Why it has ended; messages before that are passed over.
+  /// Why it has ended; messages before that are skipped.
   std::string end() {
     while (const auto event = events_.get_within(kSoon)) {
       if (const auto* why = std::get_if<std::string>(&*event)) return *why;

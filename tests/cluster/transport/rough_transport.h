@@ -1,4 +1,4 @@
-// A transport over another that is slow, and whose connections are cut in the middle.
+// A wrapper that makes a transport slow and cuts its connections at random.
 #pragma once
 
 #include <chrono>
@@ -45,11 +45,11 @@ class RoughTransport final : public Transport {
         : below_(std::move(below)),
           roughness_(roughness),
           random_(random),
-          thread_([this] { carry(); }) {}
+          thread_([this] { run(); }) {}
     ~RoughChannel() override {
       {
         const std::lock_guard lock(mutex_);
-        gone_ = true;
+        closed_ = true;
       }
       changed_.notify_all();
       thread_.join();
@@ -67,18 +67,18 @@ class RoughTransport final : public Transport {
     void close(const std::string& why) override { below_->close(why); }
 
    private:
-    void carry() {
+    void run() {
       std::unique_lock lock(mutex_);
       for (;;) {
-        changed_.wait(lock, [&] { return gone_ || !waiting_.empty(); });
-        if (gone_) return;  // what waits is lost
+        changed_.wait(lock, [&] { return closed_ || !waiting_.empty(); });
+        if (closed_) return;  // queued messages are lost
         Message message = std::move(waiting_.front());
         waiting_.pop_front();
         if (roughness_.bytes_per_second > 0) {
           const std::chrono::duration<double> takes(static_cast<double>(message.size()) /
                                                     roughness_.bytes_per_second);
-          changed_.wait_for(lock, takes, [&] { return gone_; });
-          if (gone_) return;
+          changed_.wait_for(lock, takes, [&] { return closed_; });
+          if (closed_) return;
         }
         if (random_.uniform() < roughness_.cuts) return below_->close("cut");
         below_->send(std::move(message));
@@ -91,7 +91,7 @@ class RoughTransport final : public Transport {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Message> waiting_;
-    bool gone_ = false;
+    bool closed_ = false;
     std::thread thread_;
   };
 

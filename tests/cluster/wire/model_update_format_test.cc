@@ -1,5 +1,5 @@
-// Numbers of a model arrive as they were sent, however the payload is cut up; payloads and headers
-// that are wrong are refused.
+// Numbers of a model arrive unchanged, however the payload is cut into chunks. Wrong payloads and
+// headers are refused.
 #include "evener/cluster/wire/model_update_format.h"
 
 #include <algorithm>
@@ -72,7 +72,7 @@ std::vector<std::uint32_t> some_of(std::size_t count, Random& random) {
   return ids;
 }
 
-RC_GTEST_PROP(ModelUpdateFormat, ScatteredNumbersComeOutAsTheyWentIn, (std::uint16_t seed)) {
+RC_GTEST_PROP(ModelUpdateFormat, ScatteredNumbersRoundTrip, (std::uint16_t seed)) {
   Random random(seed);
   const auto kind =
       *rc::gen::element(Compression::Kind::none, Compression::Kind::fp16, Compression::Kind::top_k);
@@ -114,7 +114,7 @@ RC_GTEST_PROP(ModelUpdateFormat, ScatteredNumbersComeOutAsTheyWentIn, (std::uint
   RC_ASSERT(back == values);
 }
 
-RC_GTEST_PROP(ModelUpdateFormat, CollectedUpdatesComeOutAsTheyWentIn, (std::uint16_t seed)) {
+RC_GTEST_PROP(ModelUpdateFormat, CollectedUpdatesRoundTrip, (std::uint16_t seed)) {
   Random random(seed);
   const ModelUpdateLayout layout(small_network(*rc::gen::element(Input::sparse, Input::dense)));
   ModelUpdate update;
@@ -313,7 +313,7 @@ TEST(ModelUpdateFormat, IdsOutOfRangeOrOrderAreRefused) {
   EXPECT_THROW(read(picked), Error);
 }
 
-TEST(ModelUpdateFormat, NumbersThatAreNotFiniteAreSeen) {
+TEST(ModelUpdateFormat, DetectsNumbersThatAreNotFinite) {
   const Network network = network_with(10);
   for (const auto kind : {Compression::Kind::none, Compression::Kind::fp16}) {
     const ModelUpdateFormat format(network, {kind});

@@ -34,7 +34,7 @@ std::vector<std::size_t> updates_in_last_mega_batch(const std::string& strategy,
   return last;
 }
 
-/// Of the worker's last ten: the very last ones of a mega-batch are cut short.
+/// The largest of the worker's last ten batches: the last ones of a mega-batch are cut short.
 std::size_t largest_batch(const Toy& toy, int worker) {
   std::size_t largest = 0, seen = 0;
   for (auto task = toy.tasks.rbegin(); task != toy.tasks.rend() && seen < 10; ++task) {
@@ -125,7 +125,7 @@ TEST(AdaptiveSgd, TheReleasedPresetWarmsUpAtTheSmallestBatchAndMovesByFixedSteps
   EXPECT_GT(largest_batch(toy, 0), 32U) << "the fast one grows";
 }
 
-TEST(AdaptiveSgd, TheThroughputScalerSettlesAfterOneMegaBatch) {
+TEST(AdaptiveSgd, TheThroughputScalerConvergesAfterOneMegaBatch) {
   Toy* toy = nullptr;
   const auto last = updates_in_last_mega_batch(kSmall + ":scaler=throughput",
                                                {replica_worker(1e-4, 0), replica_worker(4e-4, 0)},
@@ -199,7 +199,7 @@ RC_GTEST_PROP(AdaptiveSgd, SteadySpeedsWithinTheBoundsEndWithEqualUpdates, ()) {
 
 TEST(AdaptiveSgd, AsPublishedTheRuleGetsStuckWhereItsStepLeavesTheBounds) {
   // Speeds 2 : 1 in the paper's mega-batch of 100: 67 and 33 updates. The slow one should go from
-  // 256 down by beta * 17 = 272, below the bounds: that move is not made, in any mega-batch.
+  // 256 down by beta * 17 = 272, below the bounds: the rule skips that move in every mega-batch.
   const auto last = updates_in_last_mega_batch(
       "adaptive-sgd:b-max=256", {replica_worker(1e-4, 0), replica_worker(2e-4, 0)}, 256 * 1000);
   EXPECT_GT(difference(last), 30U);

@@ -1,4 +1,4 @@
-// Gossiping nodes as state machines, with one number each for a model, and messages that are lost,
+// Gossip nodes as state machines, with one number each as the model, and messages that are lost,
 // late, repeated and out of order.
 #include <cmath>
 #include <functional>
@@ -19,7 +19,7 @@ using Actions = std::vector<NodeAction>;
 
 GossipNode node_among(int self, int count, const GossipRule& rule) {
   GossipNode node(self, rule, 1);
-  for (int i = 0; i < count; ++i) node.meet(i);
+  for (int i = 0; i < count; ++i) node.connected(i);
   return node;
 }
 
@@ -27,18 +27,18 @@ TEST(GossipNode, OffersEveryPeriodSteps) {
   GossipRule rule;
   rule.period = 3;
   GossipNode node = node_among(0, 2, rule);
-  EXPECT_TRUE(node.rest(0).empty()) << "nothing is trained yet";
+  EXPECT_TRUE(node.actions(0).empty()) << "nothing is trained yet";
   for (int step = 1; step <= 2; ++step) {
     node.step(1);
-    EXPECT_TRUE(node.rest(0).empty());
+    EXPECT_TRUE(node.actions(0).empty());
   }
   node.step(1);
-  EXPECT_EQ(node.rest(0), (Actions{NodeOffers{1, 1}}));
+  EXPECT_EQ(node.actions(0), (Actions{NodeOffers{1, 1}}));
   EXPECT_TRUE(node.may_train()) << "it does not wait";
   node.step(1);
-  EXPECT_TRUE(node.rest(0).empty()) << "one at a time";
+  EXPECT_TRUE(node.actions(0).empty()) << "one at a time";
   node.receive({GossipMessage::Kind::reply, 1, 0, 1});
-  EXPECT_EQ(node.rest(0), (Actions{NodeCompletes{1, 1}}));
+  EXPECT_EQ(node.actions(0), (Actions{NodeCompletes{1, 1}}));
   EXPECT_EQ(node.silence(), 0U);
 }
 
@@ -61,29 +61,29 @@ TEST(GossipNode, AdaptiveOffersWhenTheModelHasChanged) {
     bool offered = false;
     for (const double change : changes) {
       node.step(change);
-      offered = !node.rest(0).empty();
+      offered = !node.actions(0).empty();
     }
     EXPECT_EQ(offered, offers) << changes.size() << " steps, the last " << changes.back();
   }
   rule.warmup = 1;
   GossipNode node = node_among(0, 2, rule);
   node.step(0);
-  EXPECT_EQ(node.rest(0).size(), 1U) << "warm-up";
+  EXPECT_EQ(node.actions(0).size(), 1U) << "warm-up";
 }
 
-TEST(GossipNode, WhoIsToWaitWaits) {
+TEST(GossipNode, WaitsForTheAnswerIfItMust) {
   GossipRule rule;
   rule.overlap = 0;
   GossipNode node = node_among(0, 2, rule);
   node.step(1);
-  node.rest(0);
+  node.actions(0);
   EXPECT_FALSE(node.may_train());
   node.receive({GossipMessage::Kind::decline, 1, 0, 1});
   EXPECT_TRUE(node.may_train());
   EXPECT_EQ(node.silence(), 1U) << "what was declined is no exchange";
 }
 
-TEST(GossipNode, TrainsOnForSoManyStepsWhileItsOfferIsUnderWay) {
+TEST(GossipNode, TrainsOverlapStepsWhileItsOfferIsUnderWay) {
   constexpr int kMany = 1000;
   struct Row {
     double overlap;
@@ -94,54 +94,54 @@ TEST(GossipNode, TrainsOnForSoManyStepsWhileItsOfferIsUnderWay) {
     GossipRule rule;
     rule.overlap = overlap;
     GossipNode node = node_among(0, 2, rule);
-    for (std::uint64_t offer = 1; offer <= 3; ++offer) {  // each is counted anew
+    for (std::uint64_t offer = 1; offer <= 3; ++offer) {  // the count restarts with each
       node.step(1);
-      ASSERT_EQ(node.rest(0), (Actions{NodeOffers{1, offer}}));
+      ASSERT_EQ(node.actions(0), (Actions{NodeOffers{1, offer}}));
       int trained = 0;
       for (; trained < kMany && node.may_train(); ++trained) {
         node.step(1);
-        EXPECT_TRUE(node.rest(0).empty());
+        EXPECT_TRUE(node.actions(0).empty());
       }
       EXPECT_EQ(trained, steps) << overlap;
       // It answers while it waits, and that is not what it waits for.
       node.receive({GossipMessage::Kind::offer, 1, 0, offer});
-      node.rest(0);
+      node.actions(0);
       EXPECT_EQ(node.may_train(), steps == kMany) << overlap;
       node.receive({GossipMessage::Kind::reply, 1, 0, offer});
-      EXPECT_EQ(node.rest(0), (Actions{NodeCompletes{1, offer}}));
+      EXPECT_EQ(node.actions(0), (Actions{NodeCompletes{1, offer}}));
       EXPECT_TRUE(node.may_train());
     }
   }
 }
 
-TEST(GossipNode, AnswersOneOfferAtEachRestAndOnce) {
+TEST(GossipNode, AnswersOneOfferBetweenTwoStepsAndOnce) {
   GossipNode node = node_among(0, 4, {});
   node.receive({GossipMessage::Kind::offer, 1, 0, 1});
   node.receive({GossipMessage::Kind::offer, 1, 0, 1});
   node.receive({GossipMessage::Kind::offer, 2, 0, 7});
-  EXPECT_EQ(node.rest(0), (Actions{NodeAnswers{1, 1}, NodeDeclines{2, 7}}));
+  EXPECT_EQ(node.actions(0), (Actions{NodeAnswers{1, 1}, NodeDeclines{2, 7}}));
   node.receive({GossipMessage::Kind::offer, 1, 0, 1});  // the answer was lost
   node.receive({GossipMessage::Kind::offer, 2, 0, 7});  // and so was the refusal
-  EXPECT_EQ(node.rest(0), (Actions{NodeAnswers{1, 1, true}, NodeDeclines{2, 7}}));
+  EXPECT_EQ(node.actions(0), (Actions{NodeAnswers{1, 1, true}, NodeDeclines{2, 7}}));
   node.receive({GossipMessage::Kind::offer, 2, 0, 8});
-  EXPECT_EQ(node.rest(0), (Actions{NodeAnswers{2, 8}}));
+  EXPECT_EQ(node.actions(0), (Actions{NodeAnswers{2, 8}}));
   node.receive({GossipMessage::Kind::offer, 2, 0, 7});  // from long ago
-  EXPECT_TRUE(node.rest(0).empty());
+  EXPECT_TRUE(node.actions(0).empty());
 }
 
-TEST(GossipNode, OfTwoThatOfferToEachOtherTheLowerNumbersOfferCounts) {
+TEST(GossipNode, WhenTwoOfferToEachOtherTheLowerNumbersOfferIsUsed) {
   GossipNode low = node_among(0, 2, {}), high = node_among(1, 2, {});
   for (GossipNode* node : {&low, &high}) {
     node->step(1);
-    EXPECT_EQ(node->rest(0).size(), 1U);
+    EXPECT_EQ(node->actions(0).size(), 1U);
   }
   low.receive({GossipMessage::Kind::offer, 1, 0, 1});
   high.receive({GossipMessage::Kind::offer, 0, 1, 1});
-  EXPECT_EQ(low.rest(0), (Actions{NodeDeclines{1, 1}}));
-  EXPECT_EQ(high.rest(0), (Actions{NodeAnswers{0, 1}}));
+  EXPECT_EQ(low.actions(0), (Actions{NodeDeclines{1, 1}}));
+  EXPECT_EQ(high.actions(0), (Actions{NodeAnswers{0, 1}}));
 }
 
-TEST(GossipNode, ThePeersAreWhoTheyShouldBe) {
+TEST(GossipNode, ChoosesPeersByTheRule) {
   const auto chosen = [](PeerChoice peers, int self) {
     GossipRule rule;
     rule.peers = peers;
@@ -149,11 +149,11 @@ TEST(GossipNode, ThePeersAreWhoTheyShouldBe) {
     std::vector<int> seen;
     for (std::uint64_t i = 1; i <= 8; ++i) {
       node.step(1);
-      const auto offer = std::get<NodeOffers>(node.rest(static_cast<double>(i)).at(0));
+      const auto offer = std::get<NodeOffers>(node.actions(static_cast<double>(i)).at(0));
       EXPECT_NE(offer.to, self);
       seen.push_back(offer.to);
       node.receive({GossipMessage::Kind::reply, offer.to, self, offer.sequence});
-      node.rest(static_cast<double>(i));
+      node.actions(static_cast<double>(i));
     }
     return seen;
   };
@@ -161,70 +161,71 @@ TEST(GossipNode, ThePeersAreWhoTheyShouldBe) {
   EXPECT_EQ(chosen(PeerChoice::shift, 2), (std::vector{3, 4, 0, 1, 3, 4, 0, 1}));
 }
 
-TEST(GossipNode, WhoWasRefusedTrainsAStepBeforeItAsksAgain) {
+TEST(GossipNode, AfterADeclineItTrainsAStepBeforeTheNextOffer) {
   GossipRule rule;
   rule.overlap = 0;
   GossipNode node = node_among(0, 3, rule);
   for (std::uint64_t step = 1; step <= 3; ++step) {
     node.step(1);
-    const auto actions = node.rest(0);
+    const auto actions = node.actions(0);
     ASSERT_EQ(actions.size(), 1U);
     node.receive({GossipMessage::Kind::decline, std::get<NodeOffers>(actions[0]).to, 0, step});
     EXPECT_TRUE(node.may_train());
-    EXPECT_TRUE(node.rest(0).empty());
+    EXPECT_TRUE(node.actions(0).empty());
     EXPECT_EQ(node.silence(), step);
   }
 }
 
-TEST(GossipNode, AnExchangeWithOneThatIsGoneIsOver) {
+TEST(GossipNode, AnExchangeWithALostPeerEnds) {
   GossipRule rule;
   rule.overlap = 0;
   GossipNode node = node_among(0, 3, rule);
   node.step(1);
-  const auto offer = std::get<NodeOffers>(node.rest(0).at(0));
+  const auto offer = std::get<NodeOffers>(node.actions(0).at(0));
   node.forget(offer.to);
   EXPECT_TRUE(node.may_train());
   node.receive({GossipMessage::Kind::offer, offer.to, 0, 1});
-  for (const auto& action : node.rest(0)) {
+  for (const auto& action : node.actions(0)) {
     EXPECT_TRUE(std::holds_alternative<NodeOffers>(action)) << "a message of the dead is not read";
   }
   node.receive({GossipMessage::Kind::decline, 3 - offer.to, 0, 2});
-  node.meet(offer.to);  // another, in its place
+  node.connected(offer.to);  // another node with its number
   EXPECT_FALSE(node.waits()) << "for what the one before was offered";
   node.receive({GossipMessage::Kind::offer, offer.to, 0, 1});
-  EXPECT_EQ(node.rest(0, false), (Actions{NodeAnswers{offer.to, 1}}));
+  EXPECT_EQ(node.actions(0, false), (Actions{NodeAnswers{offer.to, 1}}));
 }
 
-TEST(GossipNode, AnExchangeWithOneOutOfReachGoesOnWhenTheyMeetAgain) {
+TEST(GossipNode, AnExchangeContinuesWhenADisconnectedPeerReconnects) {
   GossipRule rule;
   rule.overlap = 0;
   GossipNode node = node_among(0, 3, rule);
   node.step(1);
-  const int away = std::get<NodeOffers>(node.rest(0).at(0)).to, other = 3 - away;
-  node.part(away);
-  EXPECT_TRUE(node.may_train()) << "nobody waits for it";
+  const int away = std::get<NodeOffers>(node.actions(0).at(0)).to, other = 3 - away;
+  node.disconnected(away);
+  EXPECT_TRUE(node.may_train()) << "no node waits for it";
   EXPECT_FALSE(node.remind());
   node.step(1);
-  EXPECT_EQ(node.rest(0), (Actions{NodeOffers{other, 2}}));
-  node.meet(away);
-  EXPECT_TRUE(node.rest(0).empty()) << "one at a time";
+  EXPECT_EQ(node.actions(0), (Actions{NodeOffers{other, 2}}));
+  node.connected(away);
+  EXPECT_TRUE(node.actions(0).empty()) << "one at a time";
   node.receive({GossipMessage::Kind::reply, other, 0, 2});
-  EXPECT_EQ(node.rest(0), (Actions{NodeCompletes{other, 2}, NodeOffers{away, 1, true}}));
+  EXPECT_EQ(node.actions(0), (Actions{NodeCompletes{other, 2}, NodeOffers{away, 1, true}}));
   node.receive({GossipMessage::Kind::reply, away, 0, 1});
-  EXPECT_EQ(node.rest(0), (Actions{NodeCompletes{away, 1}}));
+  EXPECT_EQ(node.actions(0), (Actions{NodeCompletes{away, 1}}));
 }
 
-TEST(GossipNode, AnswersAnOfferOnceAlsoIfWhoMadeItWasOutOfReachMeanwhile) {
+TEST(GossipNode, AnswersAnOfferOnceEvenIfThePeerWasDisconnectedMeanwhile) {
   GossipNode node = node_among(0, 2, {});
   node.receive({GossipMessage::Kind::offer, 1, 0, 7});
-  EXPECT_EQ(node.rest(0), (Actions{NodeAnswers{1, 7}}));
-  node.part(1);
-  node.meet(1);
-  node.receive({GossipMessage::Kind::offer, 1, 0, 7});  // that was on its way all the time
-  EXPECT_EQ(node.rest(0), (Actions{NodeAnswers{1, 7, true}}));
+  EXPECT_EQ(node.actions(0), (Actions{NodeAnswers{1, 7}}));
+  node.disconnected(1);
+  node.connected(1);
+  node.receive({GossipMessage::Kind::offer, 1, 0, 7});  // that was delayed
+  EXPECT_EQ(node.actions(0), (Actions{NodeAnswers{1, 7, true}}));
 }
 
-/// Nodes with one number each, and a network that does what it likes with messages.
+/// Nodes with one number each as the model, and a network that loses, repeats and reorders
+/// messages.
 class GossipSimulation {
  public:
   GossipSimulation(int count, const GossipRule& rule, std::uint64_t seed)
@@ -239,44 +240,44 @@ class GossipSimulation {
   }
 
   double loss = 0, repeat = 0;
-  double cuts = 0;  // how often a pair's way to each other is cut, or whole again
+  double cuts = 0;  // how often a pair is disconnected or reconnected
   bool reminds = false;
-  /// Whether a node may begin a step, in the place of its own answer.
+  /// Whether a node may begin a step; replaces the node's own answer.
   std::function<bool(const GossipNode&)> may_train = [](const GossipNode& node) {
     return node.may_train();
   };
 
   /// A node steps without learning anything, some messages arrive in any order.
   void stir() {
-    const auto who = static_cast<int>(random_.below(nodes_.size()));
-    if (cuts > 0 && random_.uniform() < cuts) cut_or_heal(who);
-    if (may_train(node(who))) {
-      std::size_t& trained = trained_[static_cast<std::size_t>(who)];
-      if (node(who).waits()) ++trained;
+    const auto id = static_cast<int>(random_.below(nodes_.size()));
+    if (cuts > 0 && random_.uniform() < cuts) cut_or_heal(id);
+    if (may_train(node(id))) {
+      std::size_t& trained = trained_[static_cast<std::size_t>(id)];
+      if (node(id).waits()) ++trained;
       longest_overlap_ = std::max(longest_overlap_, trained);
-      node(who).step(random_.uniform());
+      node(id).step(random_.uniform());
     }
-    rest(who, true);
-    if (reminds && random_.uniform() < 0.2) remind(who);
+    act(id, true);
+    if (reminds && random_.uniform() < 0.2) remind(id);
     while (!letters_.empty() && random_.uniform() < 0.7) deliver();
   }
-  /// No more offers of their own; reminders until nobody waits.
+  /// No new offers; repeated offers until no node waits.
   void settle() {
     cut_.clear();
     for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-      for (int j = 0; j < static_cast<int>(nodes_.size()); ++j) node(i).meet(j);
+      for (int j = 0; j < static_cast<int>(nodes_.size()); ++j) node(i).connected(j);
     }
     for (int round = 0; round < 10'000; ++round) {
       bool waits = !letters_.empty();
       while (!letters_.empty()) deliver();
       for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-        rest(i, false);
+        act(i, false);
         remind(i);
         waits = waits || node(i).waits();
       }
       if (!waits) return;
     }
-    ADD_FAILURE() << "somebody waits forever";
+    ADD_FAILURE() << "a node waits forever";
   }
 
   /// What must never change, counting what is on its way.
@@ -316,20 +317,20 @@ class GossipSimulation {
     if (const auto reminder = node(i).remind())
       send({GossipMessage::Kind::offer, i, reminder->to, reminder->sequence});
   }
-  void cut_or_heal(int who) {
+  void cut_or_heal(int id) {
     const auto other = static_cast<int>(random_.below(nodes_.size()));
-    if (other == who) return;
-    const auto [at, is_new] = cut_.insert(std::minmax(who, other));
-    if (!is_new) {  // what has waited on the way comes through, and tells them
+    if (other == id) return;
+    const auto [at, is_new] = cut_.insert(std::minmax(id, other));
+    if (!is_new) {  // delayed messages arrive and show that the peer is connected
       cut_.erase(at);
       return;
     }
-    if (random_.uniform() < 0.6) node(who).part(other);
-    if (random_.uniform() < 0.6) node(other).part(who);
+    if (random_.uniform() < 0.6) node(id).disconnected(other);
+    if (random_.uniform() < 0.6) node(other).disconnected(id);
   }
 
-  void rest(int i, bool offers) {
-    for (const auto& action : node(i).rest(0, offers)) {
+  void act(int i, bool offers) {
+    for (const auto& action : node(i).actions(0, offers)) {
       std::visit(Cases{[&](const NodeOffers& a) {
                          trained_[static_cast<std::size_t>(i)] = 0;
                          if (!a.again) offer(i, a.to);
@@ -383,13 +384,13 @@ class GossipSimulation {
     const GossipMessage message = *at;
     if (cut_.contains(std::minmax(message.from, message.to))) return;
     letters_.erase(at);
-    node(message.to).meet(message.from);  // who writes is there
+    node(message.to).connected(message.from);  // a message shows that its sender is connected
     if (message.kind == GossipMessage::Kind::decline &&
-        node(message.to).awaits(message.from, message.sequence)) {
+        node(message.to).waits_for(message.from, message.sequence)) {
       ++refusals_[static_cast<std::size_t>(message.to)];
     }
     node(message.to).receive(message);
-    if (random_.uniform() < 0.5) rest(message.to, false);
+    if (random_.uniform() < 0.5) act(message.to, false);
   }
 
   GossipRule rule_;
@@ -399,7 +400,7 @@ class GossipSimulation {
   std::vector<double> models_, weights_;
   std::map<Pair, Value> offered_;
   std::map<Pair, double> answers_;
-  std::map<Pair, double> to_settle_;  // the move of who has offered and was answered
+  std::map<Pair, double> to_settle_;  // the move of a node whose offer was answered
   std::map<Pair, Value> given_;       // by push-sum, and not taken yet
   std::set<Pair> cut_;
   std::vector<GossipMessage> letters_;
@@ -408,7 +409,7 @@ class GossipSimulation {
   std::size_t silence_ = 0, exchanges_ = 0, longest_overlap_ = 0;
 };
 
-TEST(GossipSimulation, TheSumIsKeptUnderLossRepetitionDisorderAndPartitions) {
+TEST(GossipSimulation, TheSumIsKeptUnderLossRepetitionReorderingAndPartitions) {
   std::size_t under_way = 0, exchanges = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     GossipRule rule;
@@ -437,7 +438,7 @@ TEST(GossipSimulation, TheSumIsKeptUnderLossRepetitionDisorderAndPartitions) {
   EXPECT_GT(exchanges, 10'000U);
 }
 
-TEST(GossipSimulation, WithoutLearningAllBecomeOne) {
+TEST(GossipSimulation, WithoutTrainingAllModelsConverge) {
   for (const PeerChoice peers :
        {PeerChoice::uniform, PeerChoice::ring, PeerChoice::shift, PeerChoice::fast}) {
     for (const bool push_sum : {false, true}) {
@@ -459,7 +460,7 @@ RC_GTEST_PROP(GossipNode, IsNeverSilentForLongerThanKMax, ()) {
   rule.warmup = 0;
   rule.eps = *rc::gen::inRange(0, 30) * 0.1;
   rule.k_max = *rc::gen::inRange(1, 20);
-  rule.overlap = 0;  // whoever waits for an answer trains nothing
+  rule.overlap = 0;  // a node that waits for an answer does not train
   GossipSimulation simulation(4, rule, *rc::gen::arbitrary<std::uint64_t>());
   for (int i = 0; i < 500; ++i) simulation.stir();
   RC_ASSERT(static_cast<double>(simulation.longest_silence()) <= rule.k_max);
@@ -474,7 +475,7 @@ RC_GTEST_PROP(GossipNode, NeverTrainsForLongerThanOverlapWhileItsOfferIsUnderWay
                               *rc::gen::arbitrary<std::uint64_t>());
   simulation.loss = 0.5;
   simulation.repeat = 0.2;
-  // What is lost is not sent again for long: by then it has trained as long as it may.
+  // A lost message is repeated late: by then the node has trained all steps that it may.
   for (int i = 0; i < 300; ++i) simulation.stir();
   RC_ASSERT(static_cast<double>(simulation.longest_overlap()) <= rule.overlap);
   simulation.settle();
@@ -482,7 +483,7 @@ RC_GTEST_PROP(GossipNode, NeverTrainsForLongerThanOverlapWhileItsOfferIsUnderWay
   RC_ASSERT(static_cast<double>(simulation.longest_overlap()) <= rule.overlap);
 }
 
-TEST(GossipSimulation, WithoutOverlapItIsTheClassicFormAndWithoutLimitNobodyWaits) {
+TEST(GossipSimulation, WithoutOverlapItIsTheClassicFormAndWithoutLimitNoNodeWaits) {
   constexpr double kUnlimited = std::numeric_limits<double>::infinity();
   struct Row {
     double overlap;
@@ -511,7 +512,7 @@ TEST(GossipSimulation, WithoutOverlapItIsTheClassicFormAndWithoutLimitNobodyWait
   }
 }
 
-TEST(GossipNode, WithoutThresholdItIsGossipEveryStepAndWithoutLimitsItIsAlone) {
+TEST(GossipNode, WithoutThresholdItExchangesEveryStepAndWithoutLimitsNever) {
   GossipRule every;
   every.adaptive = true;
   every.warmup = 0;

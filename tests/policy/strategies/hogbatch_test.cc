@@ -25,11 +25,11 @@ TEST(Hogbatch, SmallBatchesInPlaceBesideLargeOnesOnACopy) {
   EXPECT_EQ(policy->on(Finished{0, 8, 0.1}), Decisions{cpu});
   EXPECT_EQ(policy->on(Finished{1, 512, 0.1}), Decisions{card});
   EXPECT_TRUE(policy->on(OutOfRows{0}).empty());
-  // The card's rows are back: the idle CPU is asked again.
+  // The card's rows are back: the idle CPU gets a batch.
   EXPECT_EQ(policy->on(Lost{1, 512}), Decisions{cpu});
 }
 
-TEST(AdaptiveHogbatch, WhoIsAheadTakesLargerBatchesWhoIsBehindSmaller) {
+TEST(AdaptiveHogbatch, AWorkerThatIsAheadGetsLargerBatchesAndOneBehindSmaller) {
   const auto policy = make("adaptive-hogbatch:min-utilization=0");
   policy->on(Joined{0, kCpu});
   policy->on(Joined{1, kCard});
@@ -44,7 +44,7 @@ TEST(AdaptiveHogbatch, WhoIsAheadTakesLargerBatchesWhoIsBehindSmaller) {
   EXPECT_EQ(policy->on(Finished{1, 128, 0.1}), (Decisions{Assign{1, 128, 1, 1, Work::copied}}));
 }
 
-TEST(AdaptiveHogbatch, LostWritesCountForLess) {
+TEST(AdaptiveHogbatch, LostWritesCountAsFewerUpdates) {
   const auto policy = make("adaptive-hogbatch:survival=0.25:min-utilization=0");
   policy->on(Joined{0, kCpu});
   policy->on(Joined{1, kCard});
@@ -67,7 +67,7 @@ TEST(AdaptiveHogbatch, KeepsAnAcceleratorBusyEnough) {
   EXPECT_EQ(std::get<Assign>(policy->on(Finished{1, 512, 0.1})[0]).rows, 512U);
 }
 
-TEST(AdaptiveHogbatch, UpdatesBalanceWhereHogbatchLeavesThemApart) {
+TEST(AdaptiveHogbatch, UpdatesBalanceWhereThoseOfHogbatchDiffer) {
   // A CPU of 16 threads beside an accelerator that is 10 times as fast a row as all of them.
   const std::vector<ToyWorker> pair{cpu_worker(16, 0.0016), {kCard, 0.001, 0.00001}};
   const auto ratio = [&](const std::string& strategy) {

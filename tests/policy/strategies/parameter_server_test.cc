@@ -24,8 +24,8 @@ std::vector<ToyWorker> nodes_at(const std::vector<double>& seconds_a_row) {
   return nodes;
 }
 
-/// Unequal, jittering; some die, some come late or again, some go silent for a while, some push
-/// what cannot be used. Node 0 stays.
+/// Unequal nodes with jitter. Some are lost, some join late or rejoin, some are silent for a while,
+/// some send invalid pushes. Node 0 stays.
 std::vector<ToyWorker> random_nodes() {
   std::vector<ToyWorker> nodes;
   const int count = *rc::gen::inRange(1, 9);
@@ -88,7 +88,7 @@ RC_GTEST_PROP(ParameterServer, TrainsEveryRowAndCountsEveryPush, (std::uint16_t 
   RC_ASSERT(server(toy).version() == toy.apply_pushes_calls.size());
 }
 
-/// By its own books, not the policy's: staleness of each push that is let in, and gaps.
+/// Computed independently of the policy: the staleness of each applied push, and the gaps.
 struct Watch {
   std::map<int, std::uint64_t> pulled, clocks;
   std::uint64_t version = 0, most_stale = 0, widest_gap = 0;
@@ -111,8 +111,7 @@ struct Watch {
   }
 };
 
-RC_GTEST_PROP(ParameterServer, NeverLetsInMoreStalenessOrWiderGapsThanItSays,
-              (std::uint16_t seed)) {
+RC_GTEST_PROP(ParameterServer, KeepsStalenessAndGapsWithinTheirBounds, (std::uint16_t seed)) {
   std::vector<ToyWorker> nodes;
   const int count = *rc::gen::inRange(2, 9);
   for (int i = 0; i < count; ++i) {
@@ -159,7 +158,7 @@ TEST(Bsp, WaitsForAllAndTakesTheirMean) {
     EXPECT_EQ(apply_pushes, (ApplyPushes{{0, 1, 2}, 1, 1, 0}));
 }
 
-TEST(Asp, WaitsForNobodyAndCountsAPushForItsPartOfAStep) {
+TEST(Asp, DoesNotWaitAndAppliesAPushAsItsPartOfAStep) {
   Toy toy("asp", nodes_at({1e-3, 2e-3, 4e-3, 4e-3}), 64);
   ASSERT_TRUE(toy.epoch(4096));
   for (const ApplyPushes& apply_pushes : toy.apply_pushes_calls) {
@@ -170,16 +169,17 @@ TEST(Asp, WaitsForNobodyAndCountsAPushForItsPartOfAStep) {
   EXPECT_GT(toy.updates[0], 3 * toy.updates[3]);
 }
 
-TEST(Asp, ALatePushCountsForLess) {
+TEST(Asp, AStalePushHasLessWeight) {
   EXPECT_EQ(damping_of(0, 4), 1);
   EXPECT_EQ(damping_of(3, 4), 1);
   EXPECT_EQ(damping_of(7, 4), 0.5);
   EXPECT_NEAR(damping_of(15, 4), 0.25, 1e-12);
 }
 
-// Pushes every 1 and every 5: beyond the bound of 1 the fast node gets the turns that end with the
-// slow one's next push, as soon as that one's pace is known, and then more: only the cap stops it.
-TEST(Dssp, LetsTheFastestRunOnToWhereTheSlowestPushes) {
+// Pushes every 1 s and every 5 s: beyond the bound of 1, the fast node gets the steps that end with
+// the slow node's next push, once that node's interval is known, and then more: only s-high stops
+// it.
+TEST(Dssp, LetsTheFastestContinueUntilTheSlowestPushes) {
   const auto nodes = nodes_at({1e-3, 5e-3});
   const auto widest_gap = [&](const char* strategy) {
     Toy toy(strategy, nodes, 64);
@@ -195,8 +195,8 @@ TEST(Dssp, LetsTheFastestRunOnToWhereTheSlowestPushes) {
   EXPECT_EQ(widest_gap("dssp:s-low=1:s-high=3:r-max=5"), 4U);
 }
 
-// The first three are done together; a straggler's push is applied when it comes.
-TEST(Dasp, GathersThoseOfOnePaceAndDoesNotWaitForTheOther) {
+// The first three push together; the push of a straggler is applied when it arrives.
+TEST(Dasp, GroupsNodesOfEqualSpeedAndDoesNotWaitForTheOther) {
   Toy toy("dasp:split=equal", nodes_at({1e-3, 1.05e-3, 1.1e-3, 8e-3}), 64);
   ASSERT_TRUE(toy.epoch(6400));
   std::size_t threes = 0;
@@ -211,7 +211,7 @@ TEST(Dasp, GathersThoseOfOnePaceAndDoesNotWaitForTheOther) {
   EXPECT_EQ(toy.rejects, 0U);
 }
 
-TEST(Dasp, RefusesWhatIsTooOldAndTrainsItsRowsAnew) {
+TEST(Dasp, RejectsAPushThatIsTooStaleAndTrainsItsRowsAgain) {
   Toy toy("dasp:split=equal:beta=0:tau-max=4", nodes_at({1e-3, 1e-3, 20e-3}), 64);
   ASSERT_TRUE(toy.epoch(6400));
   EXPECT_EQ(toy.trained, 6400U);
@@ -254,13 +254,13 @@ class FourNodes {
     policy_->on(EpochBegan{0, 1000, 0});
     for (int i = 0; i < 4; ++i) push(i, 1);
   }
-  /// Who is let in by it, as "01".
+  /// The nodes whose pushes are applied after it, as "01".
   std::string push(int node, double now) {
     return applied(policy_->on(Finished{node, 10, 1, now}));
   }
   std::string wake(double now) { return applied(policy_->on(TimerFired{now})); }
   std::string lose(int node, double now) { return applied(policy_->on(Lost{node, 10, now})); }
-  double wakes_at = 0;  // as it asked last
+  double wakes_at = 0;  // the last timer
 
  private:
   std::string applied(const Decisions& decisions) {
@@ -277,7 +277,7 @@ class FourNodes {
 
 // Three others are expected at 2: they are worth 3/4 beta of the first one's cycle, 0.7 + 0.3 of
 // its newest time.
-TEST(Dasp, WaitsWhereEnoughComeInThatTime) {
+TEST(Dasp, WaitsIfEnoughPushesAreExpected) {
   struct Case {
     double beta, pushed;
     bool waits;
@@ -339,7 +339,7 @@ std::vector<std::string> decisions_of(const std::string& strategy, std::vector<T
   return texts;
 }
 
-RC_GTEST_PROP(Dasp, HasBspAspAndSspForItsLimits, (std::uint16_t seed)) {
+RC_GTEST_PROP(Dasp, EqualsBspAspAndSspAtItsLimits, (std::uint16_t seed)) {
   auto nodes = random_nodes();
   for (auto& node : nodes) node.suspect_at = 0;  // which dasp alone does not wait for
   for (const std::string split : {"equal", "speed"}) {
@@ -353,7 +353,7 @@ RC_GTEST_PROP(Dasp, HasBspAspAndSspForItsLimits, (std::uint16_t seed)) {
   }
 }
 
-TEST(NodeTable, KnowsTheLegalSteps) {
+TEST(NodeTable, AllowsOnlyValidTransitions) {
   EXPECT_TRUE(is_legal(NodeState::sync, NodeState::suspect));
   EXPECT_TRUE(is_legal(NodeState::suspect, NodeState::sync));
   EXPECT_FALSE(is_legal(NodeState::dead, NodeState::suspect));
@@ -387,7 +387,7 @@ TEST(Dasp, DoesNotWaitForASuspectNode) {
   EXPECT_TRUE(flushes_before_the_third(true));
 }
 
-TEST(NodeTable, ANewcomerStartsAtTheSlowestsClock) {
+TEST(NodeTable, ANewNodeStartsAtTheClockOfTheSlowest) {
   NodeTable table;
   table.join(0);
   table.join(1);

@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, DeviceFailure,
                            return name;
                          });
 
-TEST(DeviceFailure, OfTheOnlyDeviceEndsTheRunWithTheReason) {
+TEST(DeviceFailure, TheRunFailsWithTheReasonIfTheOnlyDeviceFails) {
   if (!has_device("opencl")) GTEST_SKIP() << "no OpenCL device here";
   const Dataset data = small_data(100);
   Engine engine(setup_for(data, "sequential", {"opencl:0.0"}));

@@ -10,7 +10,7 @@
 
 namespace evener {
 
-static_assert(std::endian::native == std::endian::little, "numbers travel as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are sent as they are in memory");
 
 namespace {
 

@@ -34,18 +34,19 @@ struct GrpcOptions {
   double dead_after = 0;  // seconds
 };
 
-/// How the library is tuned, at both ends: set(name, value). What is measured is in
-/// docs/results.md.
+/// Sets the library's options on both sides: set(name, value). docs/results.md has the
+/// measurements.
 template <class F>
 void for_settings(const GrpcOptions& options, F set) {
   set(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
   set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kFrameBytes);
   set(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
-  // Pings to find out what the window already is, which hold up the data; under TLS that is the
-  // slower part anyway, and they help a little.
+  // gRPC sends pings to estimate the window, and they delay the data. Under TLS, encryption is
+  // slower than that anyway, and the pings help a little.
   if (!options.tls.on()) set(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   if (options.dead_after == 0) return;
-  // A ping after some silence, and then no answer to it. The other end has to put up with pings.
+  // A ping after some silence; the connection ends without an answer. The other side has to allow
+  // pings.
   constexpr double kSilent = 0.3;
   const auto after = static_cast<int>(1000 * options.dead_after);
   const auto silent = static_cast<int>(kSilent * after);
@@ -55,7 +56,7 @@ void for_settings(const GrpcOptions& options, F set) {
   set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, silent / 2);
 }
 
-/// What a channel asks of a stream; all with the channel's lock held.
+/// The calls of a channel to its stream, all with the channel's lock held.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -108,21 +109,21 @@ class GrpcChannel final : public Channel {
   bool writing_ = false;
 };
 
-/// gRPC names every layer that an error went through; the last one is what happened.
+/// gRPC names every layer that an error passed through; the last one is the cause.
 std::string reason_of(const std::string& message) {
   if (message.find("connect") == std::string::npos) return message;
   const std::size_t last = message.rfind(": ");
   return last == std::string::npos ? message : "cannot connect: " + message.substr(last + 2);
 }
 
-/// What both sides of a stream do with what comes in.
+/// Handles incoming messages on both sides of a stream.
 class Reader {
  public:
   /// `channel` outlives it.
   Reader(GrpcChannel& channel, std::shared_ptr<Handler> handler)
       : channel_(channel), handler_(std::move(handler)) {}
 
-  /// False: the connection has to end, and `channel` was told so.
+  /// False: the connection has to end, and `channel` has been notified.
   bool take(const grpc::ByteBuffer& frame) {
     try {
       auto message = from_frame(frame);
@@ -167,7 +168,7 @@ class ServerStream final : public grpc::ServerGenericBidiReactor, public Stream 
   }
 
   void write(const grpc::ByteBuffer* frame) override { StartWrite(frame); }
-  /// Not politely: a side that does not read would never get to know.
+  /// Cancels the stream: a side that does not read would not receive a regular end.
   void stop(const std::string& why) override {
     {
       const std::lock_guard lock(mutex_);
@@ -210,7 +211,7 @@ class Service final : public grpc::CallbackGenericService {
   Accept accept_;
 };
 
-/// The library says only that it could not: the system says why.
+/// gRPC reports only that it could not listen: the system call reports why.
 std::string why_not(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   addrinfo hints{};
@@ -270,7 +271,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
                std::shared_ptr<Handler> handler)
       : stub_(make_channel(address, options)), reader_(channel, std::move(handler)) {
     stub_.PrepareBidiStreamingCall(&context_, kMethod, {}, this);
-    AddHold();  // writes come from outside of reactions
+    AddHold();  // writes are started outside of reactions
     reader_.channel().attach(this);
     StartRead(&in_);
     StartCall();
@@ -285,7 +286,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   }
   void OnWriteDone(bool ok) override { reader_.channel().written(ok); }
   void OnDone(const grpc::Status& status) override {
-    const auto done = done_;  // outlives this object, which goes as soon as the value is there
+    const auto done = done_;  // outlives this object, which is destroyed once the value is set
     reader_.end(!why_.empty() ? why_
                 : status.ok() ? "the other side has closed the connection"
                               : reason_of(status.error_message()));
@@ -303,7 +304,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
                                                      const GrpcOptions& options) {
     const Tls& tls = options.tls;
     grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection, a connection
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // one TCP connection per channel
     for_settings(options, [&](const char* name, int value) { arguments.SetInt(name, value); });
     arguments.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
     auto credentials = grpc::InsecureChannelCredentials();
@@ -319,8 +320,8 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   std::shared_ptr<std::promise<void>> done_ = std::make_shared<std::promise<void>>();
 };
 
-/// Its stream goes with it, on its owner's thread: gRPC tears itself down with its last object, and
-/// a process that ended while one of gRPC's own threads did that would not survive.
+/// Destroys its stream on its owner's thread. gRPC shuts down with its last object; if one of its
+/// own threads did that while the process ends, the process would crash.
 class ClientChannel final : public Channel {
  public:
   ClientChannel(const std::string& address, const GrpcOptions& options,

@@ -1,9 +1,9 @@
 // The conformance suite of transports.
 //   transport_conformance local RANKS [large=MB] [kill]   ranks are threads
 //   transport_conformance grpc RANKS [large=MB] [kill]    ranks are processes
-//   mpirun -n RANKS transport_conformance openmpi BOARD [large=MB] [kill]     or mpich; see
+//   mpirun -n RANKS transport_conformance openmpi FILE [large=MB] [kill]     or mpich; see
 //   ranks.py
-// kill: the last rank dies, instead of all the checks.
+// kill: runs only the check in which the last rank dies.
 #include <csignal>
 #include <cstdio>
 #include <functional>
@@ -33,7 +33,7 @@ int run_checks(Rank rank, const Args& args) {
     } catch (const Died&) {
       return 0;
     } catch (const std::exception& problem) {
-      rank.board->fail();
+      rank.rendezvous->fail();
       fmt::print(stderr, "rank {} of {}: FAILED {}: {}\n", rank.rank, rank.size, check.name,
                  problem.what());
       return 1;
@@ -45,13 +45,13 @@ int run_checks(Rank rank, const Args& args) {
 }
 
 int run_threads(int ranks, const Args& args) {
-  Board board;
+  Rendezvous rendezvous;
   const auto transport = make_local_transport();
   std::atomic<int> failed = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < ranks; ++i) {
     threads.emplace_back([&, i] {
-      Rank rank{i, ranks, transport.get(), "", &board};
+      Rank rank{i, ranks, transport.get(), "", &rendezvous};
       rank.is_thread = true;
       failed += run_checks(rank, args);
     });
@@ -61,13 +61,13 @@ int run_threads(int ranks, const Args& args) {
 }
 
 int run_processes(int ranks, const Args& args) {
-  Board board;
+  Rendezvous rendezvous;
   std::vector<pid_t> processes;
   for (int i = 0; i < ranks; ++i) {
     processes.push_back(fork());
     if (processes.back() != 0) continue;
     const auto transport = make_grpc_transport();
-    return run_checks({i, ranks, transport.get(), "127.0.0.1:0", &board}, args);
+    return run_checks({i, ranks, transport.get(), "127.0.0.1:0", &rendezvous}, args);
   }
   int failed = 0;
   for (const pid_t process : processes) {
@@ -81,19 +81,19 @@ int run_processes(int ranks, const Args& args) {
   return failed == 0 ? 0 : 1;
 }
 
-/// One of those that the launcher has started.
-int run_rank(const std::string& family, const std::string& board_file, const Args& args) {
+/// A rank that the launcher has started.
+int run_rank(const std::string& family, const std::string& rendezvous_file, const Args& args) {
   constexpr Seconds kSilence = 3;
   const auto world = mpi::start_world(family, {kSilence});
-  Board board(board_file);
-  const int code = run_checks({world->rank(), world->size(), world.get(), "", &board}, args);
+  Rendezvous rendezvous(rendezvous_file);
+  const int code = run_checks({world->rank(), world->size(), world.get(), "", &rendezvous}, args);
   if (code == 0 && !args.kill) world->leave();
   if (code != 0) world->fail("a check has failed");
   return code;
 }
 
 int run(const std::vector<std::string>& words) {
-  if (words.size() < 2) throw Error("local RANKS, grpc RANKS, openmpi BOARD or mpich BOARD");
+  if (words.size() < 2) throw Error("local RANKS, grpc RANKS, openmpi FILE or mpich FILE");
   Args args;
   for (std::size_t i = 2; i < words.size(); ++i) {
     if (words[i] == "kill") args.kill = true;
@@ -101,7 +101,7 @@ int run(const std::vector<std::string>& words) {
   }
   if (words[0] == "openmpi" || words[0] == "mpich") return run_rank(words[0], words[1], args);
   const int ranks = std::stoi(words[1]);
-  if (ranks < 1 || ranks > kMostRanks) throw Error("so many ranks have no room on the board");
+  if (ranks < 1 || ranks > kMostRanks) throw Error("too many ranks");
   return words[0] == "local" ? run_threads(ranks, args) : run_processes(ranks, args);
 }
 

@@ -14,7 +14,7 @@ SECONDS = 100
 
 def launcher(family, ranks, survive=False):
     """The words before a program's, and what is set for it. `survive`: a rank that dies does not end the others."""
-    environment = dict(os.environ, HWLOC_COMPONENTS="-gl,-opencl")  # neither screens nor cards are looked for
+    environment = dict(os.environ, HWLOC_COMPONENTS="-gl,-opencl")  # do not look for displays and graphics cards
     if family == "openmpi":
         words = ["mpirun.openmpi", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader,tcp",
                  "--mca", "btl_tcp_if_include", "lo", "--mca", "oob_tcp_if_include", "lo"]
@@ -23,9 +23,9 @@ def launcher(family, ranks, survive=False):
         if survive:
             words.append("--enable-recovery")
     else:
-        environment["UCX_TLS"] = "self,posix"  # it aborts who reads the memory of one that has died
+        environment["UCX_TLS"] = "self,posix"  # otherwise a rank that reads the memory of a dead one is aborted
         words = ["mpirun.mpich", "-n", str(ranks), "-iface", "lo", "-launcher", "fork"]
-        if survive:  # it kills all when a rank ends by a signal: a shell stands between them
+        if survive:  # it kills all ranks when one ends by a signal, so a shell runs each rank
             words += ["-disable-auto-cleanup", "sh", "-c", "trap '' USR1; \"$@\"; true", "sh"]
     return words, environment
 
@@ -34,15 +34,15 @@ def main(family, ranks, program, *words):
     ranks, kill = int(ranks), "kill" in words
     before, environment = launcher(family, ranks, survive=kill)
     with tempfile.TemporaryDirectory() as folder:
-        board = pathlib.Path(folder) / "board"
-        board.write_bytes(bytes(4096))
+        rendezvous = pathlib.Path(folder) / "rendezvous"
+        rendezvous.write_bytes(bytes(4096))
         with open(os.path.join(folder, "out"), "w+") as out:
-            process = subprocess.Popen([*before, program, family, str(board), *words], stdout=out, stderr=subprocess.STDOUT,
+            process = subprocess.Popen([*before, program, family, str(rendezvous), *words], stdout=out, stderr=subprocess.STDOUT,
                                        env=environment, start_new_session=True)
             try:
                 code = process.wait(SECONDS)
             except subprocess.TimeoutExpired:
-                process.terminate()  # ends its ranks, too
+                process.terminate()  # also ends its ranks
                 code = process.wait(10)
             out.seek(0)
             said = out.read()

@@ -12,7 +12,7 @@ namespace evener::mpi {
 
 namespace {
 
-/// Of packets to one rank that MPI has at a time. More would only fill its buffers.
+/// The most packets to one rank that MPI has at a time. More would only fill its buffers.
 constexpr std::size_t kUnderWay = 8;
 
 struct Front {
@@ -89,7 +89,7 @@ void Incoming::add(MPI_Message front, int bytes) {
 
 bool Incoming::move(std::vector<Packet>& complete) {
   bool moved = false;
-  // In order: the first body that is asked for is the first that was sent.
+  // In order: the first body that is received is the first that was sent.
   for (auto& coming : coming_) {
     if (coming.has_front) continue;
     if (!is_done(coming.request)) break;

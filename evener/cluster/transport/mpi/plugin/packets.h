@@ -1,5 +1,6 @@
-// Packets between ranks, in order between any two. A packet is one MPI message with its front
-// (fixed fields) and head, and another with its body, if it has one. The body is sent from its
+// Packets between ranks, in order between any two. A packet is one MPI message with the fixed
+// fields
+// ("front") and the head, and a second one with the body, if it has one. The body is sent from its
 // buffer and received into one, without a copy.
 #pragma once
 
@@ -20,12 +21,12 @@ struct Packet {
   enum class Kind : std::uint32_t {
     open,     // a connection
     message,  // of it
-    end,      // of it; the head says why
-    beat,     // a heartbeat
-    goodbye,  // the sender is done, and waits for the others
-    failure   // the sender ends at once; the head says why
+    end,      // of it; the head has the reason
+    heartbeat,
+    leave,   // the sender is done, and waits for the others
+    failure  // the sender ends at once; the head has the reason
   };
-  Kind kind = Kind::beat;
+  Kind kind = Kind::heartbeat;
   std::uint32_t connection = 0;  // number, given by the rank that opened it
   bool to_opener = false;        // the receiver opened it
   Message message{};
@@ -34,15 +35,15 @@ struct Packet {
 /// Error with the library's message where a call has failed.
 void check(int code, const char* call);
 
-/// Packets on their way to a rank.
+/// The queue of packets to a rank.
 class Outgoing {
  public:
   Outgoing(MPI_Comm comm, int to) : comm_(comm), to_(to) {}
   void put(Packet packet) { waiting_.push_back(std::move(packet)); }
-  /// Whether anything has begun or come to its end.
+  /// Starts and completes sends. Returns whether any was started or completed.
   bool move();
   bool empty() const { return waiting_.empty() && under_way_.empty(); }
-  /// What has not begun.
+  /// Drops packets that are not being sent yet.
   void drop() { waiting_.clear(); }
 
  private:
@@ -59,13 +60,14 @@ class Outgoing {
   std::deque<Sent> under_way_;
 };
 
-/// Packets that come from a rank.
+/// Packets that are arriving from a rank.
 class Incoming {
  public:
   Incoming(MPI_Comm comm, int from) : comm_(comm), from_(from) {}
   /// MPI_Improbe has found the front of a packet.
   void add(MPI_Message front, int bytes);
-  /// Adds those that are complete. Whether anything has moved. Error where it is no packet.
+  /// Appends complete packets. Returns whether anything has arrived. Error if a packet is
+  /// malformed.
   bool move(std::vector<Packet>& complete);
   bool empty() const { return coming_.empty(); }
 

@@ -1,4 +1,4 @@
-// Connections between ranks, all over the one connection that each has with each.
+// Connections between ranks. All connections between two ranks share one stream of packets.
 #include <charconv>
 #include <map>
 #include <new>
@@ -16,9 +16,9 @@ namespace evener::mpi {
 
 namespace {
 
-constexpr std::size_t kMostTasks = 256;  // that the executor may have before no more is asked for
+constexpr std::size_t kMostTasks = 256;  // queued in the executor before receiving pauses
 
-/// Which connection: the other rank, and the number that the rank that opened it has given it.
+/// Identifies a connection: the other rank, and the number that the opening rank assigned.
 struct Name {
   int other = 0;
   std::uint32_t number = 0;
@@ -37,8 +37,8 @@ class RankEndpoint final : public Endpoint {
   RankEndpoint(PacketQueue& queue, const Name& name);
 
  protected:
-  void carry(Message message) override;
-  void carry_end(const std::string& why) override;
+  void transmit(Message message) override;
+  void transmit_end(const std::string& why) override;
 
  private:
   PacketQueue& queue_;
@@ -63,7 +63,7 @@ class PacketQueue {
     auto endpoint = std::make_shared<RankEndpoint>(*this, name);
     endpoint->begin(std::move(handler));
     if (!to || lost_.count(*to) > 0) {
-      endpoint->bring_end(
+      endpoint->receive_end(
           to ? "cannot connect: " + lost_[*to]
              : fmt::format("cannot connect: there is no rank '{}' of {}", address, ranks_.size()));
       return endpoint;
@@ -110,9 +110,9 @@ class PacketQueue {
     const auto found = endpoints_.find(name);
     if (found == endpoints_.end()) return;  // it has ended here
     if (packet.kind == Packet::Kind::message) {
-      return found->second->bring(std::move(packet.message));
+      return found->second->receive(std::move(packet.message));
     }
-    found->second->bring_end(packet.message.head);
+    found->second->receive_end(packet.message.head);
     endpoints_.erase(found);
   }
   void open(const Name& name) {
@@ -130,7 +130,7 @@ class PacketQueue {
     for (auto at = endpoints_.begin(); at != endpoints_.end();) {
       const auto here = at++;
       if (here->first.other != rank) continue;
-      here->second->bring_end(why);
+      here->second->receive_end(why);
       endpoints_.erase(here);
     }
   }
@@ -146,10 +146,10 @@ class PacketQueue {
 
 RankEndpoint::RankEndpoint(PacketQueue& queue, const Name& name)
     : Endpoint(queue.executor()), queue_(queue), name_(name) {}
-void RankEndpoint::carry(Message message) {
+void RankEndpoint::transmit(Message message) {
   queue_.send(name_, Packet::Kind::message, std::move(message));
 }
-void RankEndpoint::carry_end(const std::string& why) {
+void RankEndpoint::transmit_end(const std::string& why) {
   queue_.send(name_, Packet::Kind::end,
               {"the other side has closed the connection: " + why, {}, {}});
   queue_.forget(name_);
@@ -179,7 +179,7 @@ class PluginWorld final : public World {
   explicit PluginWorld(const WorldOptions& options)
       : queue_(std::make_shared<PacketQueue>(options)) {}
   ~PluginWorld() override {
-    // A thread that is stuck may wake up yet and look for it: it stays until the process ends.
+    // A stuck thread may resume later and use this object, so it is kept until the process ends.
     if (queue_->ranks().stuck()) new (std::nothrow) std::shared_ptr<PacketQueue>(queue_);
   }
   PluginWorld(const PluginWorld&) = delete;

@@ -13,13 +13,13 @@ namespace evener::mpi {
 
 namespace {
 
-constexpr Seconds kBeat = 0.5;     // between heartbeats
-constexpr Seconds kStart = 60;     // for a rank's first heartbeat
-constexpr Seconds kLastWords = 2;  // to send them
-constexpr Seconds kSaving = 60;    // that rank 0 gets to save what it has
+constexpr Seconds kBeat = 0.5;       // between heartbeats
+constexpr Seconds kStart = 60;       // for a rank's first heartbeat
+constexpr Seconds kSendFailure = 2;  // timeout of sending a failure
+constexpr Seconds kSave = 60;        // timeout for rank 0 to save its state
 constexpr int kProbesAtOnce = 16;
-constexpr int kRestless = 30;  // rounds without anything to do before it rests
-constexpr std::chrono::microseconds kShortRest{50}, kLongRest{1000};
+constexpr int kSpinRounds = 30;  // idle rounds before it sleeps
+constexpr std::chrono::microseconds kShortSleep{50}, kLongSleep{1000};
 
 }  // namespace
 
@@ -36,13 +36,13 @@ Ranks::Ranks(const WorldOptions& options, Events events)
 }
 
 Ranks::~Ranks() {
-  say(Phase::stopping, "");
+  set_phase(Phase::stopping, "");
   thread_.join();
   watch_.join();
 }
 
 void Ranks::watch() {
-  // By its own beats, not by the clock: a process that was stopped for a while is not stuck.
+  // Counts its own waits, not time: a process that was stopped for a while is not stuck.
   const Seconds beats = options_.silence / kBeat;
   Seconds missed = 0;
   std::uint64_t seen = 0;
@@ -73,12 +73,12 @@ void Ranks::work() {
   }
   begun_.set_value();
   try {
-    talk();
+    run_loop();
   } catch (const std::exception& problem) {
     for (int i = 0; i < size_; ++i) lose(i, problem.what());
   }
   const std::lock_guard lock(mutex_);
-  first_speaks_ = rank_ != 0 && !others_.front().lost;
+  root_reports_ = rank_ != 0 && !others_.front().lost;
   phase_ = Phase::over;
   changed_.notify_all();
 }
@@ -101,21 +101,21 @@ void Ranks::begin() {
   check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
   library_ = text.data();
   library_ = library_.substr(0, library_.find_first_of(",\n"));
-  constexpr std::string_view kNeedless = " Version:\t";  // of MPICH's
-  if (const auto at = library_.find(kNeedless); at != std::string::npos) {
-    library_.replace(at, kNeedless.size(), " ");
+  constexpr std::string_view kSurplus = " Version:\t";  // of MPICH's
+  if (const auto at = library_.find(kSurplus); at != std::string::npos) {
+    library_.replace(at, kSurplus.size(), " ");
   }
   for (int i = 0; i < size_; ++i) {
     others_.emplace_back(comm_, i);
-    others_.back().out.put({});  // at once: a rank that was never heard is waited for much longer
+    others_.back().out.put({});  // a first heartbeat: the timeout for it is much longer
   }
 }
 
-void Ranks::talk() {
+void Ranks::run_loop() {
   std::vector<Packet> packets;
   while (!is_over()) {
     ++rounds_;
-    bool moved = take_orders();
+    bool moved = take_outgoing();
     for (auto& other : others_) {
       if (!other.lost) moved |= other.out.move();
     }
@@ -133,30 +133,30 @@ void Ranks::talk() {
       }
     }
     beat();
-    rest(moved);
+    idle(moved);
   }
-  if (told_ == Phase::leaving && lost().empty()) check(MPI_Finalize(), "MPI_Finalize");
+  if (entered_ == Phase::leaving && lost().empty()) check(MPI_Finalize(), "MPI_Finalize");
 }
 
-bool Ranks::take_orders() {
-  std::vector<std::pair<int, Packet>> orders;
-  Phase phase = Phase::talking;
+bool Ranks::take_outgoing() {
+  std::vector<std::pair<int, Packet>> outgoing;
+  Phase phase = Phase::running;
   std::string why;
   {
     const std::lock_guard lock(mutex_);
-    orders.swap(orders_);
+    outgoing.swap(outgoing_);
     phase = phase_;
     why = failure_;
   }
-  for (auto& [to, packet] : orders) {
+  for (auto& [to, packet] : outgoing) {
     RankState& other = others_[static_cast<std::size_t>(to)];
     if (!other.lost) other.out.put(std::move(packet));
   }
-  if (phase == told_) return !orders.empty();
-  told_ = phase;
-  since_told_ = {};
+  if (phase == entered_) return !outgoing.empty();
+  entered_ = phase;
+  since_phase_ = {};
   for (auto& other : others_) {
-    if (phase == Phase::leaving) other.out.put({.kind = Packet::Kind::goodbye});
+    if (phase == Phase::leaving) other.out.put({.kind = Packet::Kind::leave});
     if (phase == Phase::failing) {
       other.out.drop();
       other.out.put({.kind = Packet::Kind::failure, .message = {why, {}, nullptr}});
@@ -182,16 +182,16 @@ bool Ranks::probe() {
 
 void Ranks::take(int from, Packet packet) {
   RankState& other = others_[static_cast<std::size_t>(from)];
-  other.spoke = true;
+  other.has_sent = true;
   switch (packet.kind) {
-    case Packet::Kind::beat:
+    case Packet::Kind::heartbeat:
       return;
-    case Packet::Kind::goodbye:
-      other.goodbye = true;
+    case Packet::Kind::leave:
+      other.leaving = true;
       return;
     case Packet::Kind::failure:
       other.failed = true;
-      return part(from, fmt::format("rank {} has failed: {}", from, packet.message.head));
+      return report_lost(from, fmt::format("rank {} has failed: {}", from, packet.message.head));
     default:
       return events_.packet(from, std::move(packet));
   }
@@ -203,11 +203,12 @@ void Ranks::beat() {
   for (int i = 0; i < size_; ++i) {
     RankState& other = others_[static_cast<std::size_t>(i)];
     if (i == rank_ || other.lost) continue;
-    // Whatever is on its way is a heartbeat, too.
+    // A queued packet counts as a heartbeat.
     if (other.out.empty()) other.out.put({});
-    if (other.goodbye || other.failed) continue;
+    if (other.leaving || other.failed) continue;
     const Seconds silence = other.heard.elapsed();
-    if (silence < (other.spoke ? options_.silence : std::max(kStart, options_.silence))) continue;
+    if (silence < (other.has_sent ? options_.silence : std::max(kStart, options_.silence)))
+      continue;
     lose(i, fmt::format("rank {} is lost: no heartbeat for {:.0f} s", i, silence));
   }
 }
@@ -216,10 +217,10 @@ void Ranks::lose(int rank, const std::string& why) {
   RankState& other = others_[static_cast<std::size_t>(rank)];
   if (std::exchange(other.lost, true)) return;
   other.out.drop();
-  part(rank, why);
+  report_lost(rank, why);
 }
 
-void Ranks::part(int rank, const std::string& why) {
+void Ranks::report_lost(int rank, const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
     if (lost_.empty() && phase_ != Phase::failing) lost_ = why;
@@ -235,20 +236,20 @@ bool Ranks::all_sent(bool to_failed) const {
 
 bool Ranks::is_over() {
   const auto is_done = [](const RankState& other) {
-    return other.lost || other.failed || other.goodbye;
+    return other.lost || other.failed || other.leaving;
   };
   const RankState& first = others_.front();
-  switch (told_) {
+  switch (entered_) {
     case Phase::leaving: {
       if (!all_sent(false)) return false;
-      // Where one is lost it is an error anyway, and only rank 0 may have something to save.
+      // If a rank is lost, the run fails anyway, and only rank 0 may have state to save.
       if (!lost().empty() && (rank_ == 0 || is_done(first))) return true;
       return std::all_of(others_.begin(), others_.end(), is_done);
     }
     case Phase::failing: {
-      if (!all_sent(true) && since_told_.elapsed() < kLastWords) return false;
+      if (!all_sent(true) && since_phase_.elapsed() < kSendFailure) return false;
       const bool first_ends = rank_ == 0 || first.lost || first.failed;
-      return first_ends || since_told_.elapsed() >= kSaving;
+      return first_ends || since_phase_.elapsed() >= kSave;
     }
     case Phase::stopping:
       return true;
@@ -257,22 +258,22 @@ bool Ranks::is_over() {
   }
 }
 
-void Ranks::rest(bool moved) {
+void Ranks::idle(bool moved) {
   idle_ = moved ? 0 : idle_ + 1;
   if (idle_ == 0) return;
-  if (idle_ < kRestless) return std::this_thread::yield();
-  // MPI cannot wait for both what comes and what is to be sent: it is asked again and again.
+  if (idle_ < kSpinRounds) return std::this_thread::yield();
+  // MPI cannot wait for receives and for new packets to send at the same time, so this polls.
   const bool under_way = std::any_of(others_.begin(), others_.end(), [](const RankState& other) {
     return !other.lost && (!other.out.empty() || !other.in.empty());
   });
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, under_way ? kShortRest : kLongRest,
-                    [this] { return !orders_.empty() || phase_ != told_; });
+  changed_.wait_for(lock, under_way ? kShortSleep : kLongSleep,
+                    [this] { return !outgoing_.empty() || phase_ != entered_; });
 }
 
 void Ranks::send(int to, Packet packet) {
   const std::lock_guard lock(mutex_);
-  orders_.emplace_back(to, std::move(packet));
+  outgoing_.emplace_back(to, std::move(packet));
   changed_.notify_all();
 }
 
@@ -281,7 +282,7 @@ std::string Ranks::lost() const {
   return lost_;
 }
 
-void Ranks::say(Phase phase, const std::string& why) {
+void Ranks::set_phase(Phase phase, const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (phase_ == Phase::over) return;
   phase_ = phase;
@@ -295,15 +296,15 @@ void Ranks::await_end() {
 }
 
 void Ranks::leave() {
-  say(Phase::leaving, "");
+  set_phase(Phase::leaving, "");
   await_end();
   if (const std::string why = lost(); !why.empty()) throw Error(why);
 }
 
 bool Ranks::fail(const std::string& why) {
-  say(Phase::failing, why);
+  set_phase(Phase::failing, why);
   await_end();
-  return first_speaks_;
+  return root_reports_;
 }
 
 }  // namespace evener::mpi

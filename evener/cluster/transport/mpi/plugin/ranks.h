@@ -1,5 +1,5 @@
-// The thread that makes all calls of MPI: sends packets to the other ranks, receives theirs, and
-// notices ranks that are silent.
+// The thread that makes all MPI calls. It sends packets to the other ranks, receives theirs, and
+// detects silent ranks.
 #pragma once
 
 #include <atomic>
@@ -20,16 +20,16 @@ namespace evener::mpi {
 
 class Ranks {
  public:
-  // What its thread calls.
+  // Callbacks, called on its thread.
   struct Events {
     std::function<void(int from, Packet packet)> packet;  // open, message or end
     std::function<void(int rank, const std::string& why)> lost;
-    std::function<bool()> busy;  // with what has come: nothing more is asked for
+    std::function<bool()> busy;  // receiving pauses while it returns true
   };
 
-  /// MPI's rank and size are known when it is made.
+  /// Initializes MPI: rank and size are known when the constructor returns.
   Ranks(const WorldOptions& options, Events events);
-  /// Ends the thread, whatever it was at, unless it is stuck: then it must not go.
+  /// Stops the thread. Must not be called while the thread is stuck.
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
@@ -39,14 +39,14 @@ class Ranks {
   int neighbours() const { return neighbours_; }
   const std::string& library() const { return library_; }
 
-  /// Whether the thread does not come back from an MPI call, as may happen when a rank dies
-  /// that shared memory with this one. All others are lost to it then.
+  /// Whether the thread is blocked in an MPI call. This can happen when a rank dies that shared
+  /// memory with this one. All other ranks then count as lost.
   bool stuck() const { return stuck_; }
 
   /// Returns at once.
   void send(int to, Packet packet);
   std::string lost() const;
-  /// See World; each is called once at most, and is the last call.
+  /// As in World. Only one of them is called, once, as the last call.
   void leave();
   bool fail(const std::string& why);
 
@@ -56,30 +56,31 @@ class Ranks {
     Outgoing out;
     Incoming in;
     Stopwatch heard;
-    bool spoke = false;    // anything at all so far
-    bool goodbye = false;  // it is done
-    bool failed = false;   // it ends, and may still hear
-    bool lost = false;     // it is lost
+    bool has_sent = false;  // a packet has arrived from it
+    bool leaving = false;   // it is done
+    bool failed = false;    // it ends, but may still receive
+    bool lost = false;      // it is lost
   };
-  enum class Phase { talking, leaving, failing, stopping, over };
+  enum class Phase { running, leaving, failing, stopping, over };
 
   void work();
   void watch();
   void begin();
-  void talk();
-  bool take_orders();
+  void run_loop();
+  bool take_outgoing();
   bool probe();
   void take(int from, Packet packet);
   void beat();
-  /// It has failed, and says so; or it is lost.
-  void part(int rank, const std::string& why);
+  /// Records the reason and calls Events::lost.
+  void report_lost(int rank, const std::string& why);
   void lose(int rank, const std::string& why);
-  void say(Phase phase, const std::string& why);
+  void set_phase(Phase phase, const std::string& why);
   /// Whether the thread has nothing left to do.
   bool is_over();
-  /// But for those that are lost, and perhaps for those that have failed.
+  /// Whether all packets were sent, except those to lost ranks and, unless `to_failed`, to failed
+  /// ranks.
   bool all_sent(bool to_failed) const;
-  void rest(bool moved);
+  void idle(bool moved);
   void await_end();
 
   WorldOptions options_;
@@ -87,20 +88,20 @@ class Ranks {
   int rank_ = 0, size_ = 1, neighbours_ = 1;
   std::string library_;
 
-  // Of the thread.
+  // Used only on the thread.
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::deque<RankState> others_;  // by rank, this one too
-  Phase told_ = Phase::talking;
-  Stopwatch since_told_, since_beat_;
+  Phase entered_ = Phase::running;
+  Stopwatch since_phase_, since_beat_;
   int idle_ = 0;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::pair<int, Packet>> orders_;
-  Phase phase_ = Phase::talking;
+  std::vector<std::pair<int, Packet>> outgoing_;
+  Phase phase_ = Phase::running;
   std::string lost_;
   std::string failure_;        // of this rank
-  bool first_speaks_ = false;  // rank 0 is not this one, and not lost
+  bool root_reports_ = false;  // rank 0 is another rank and not lost: it reports the failure
   std::promise<void> begun_;
   std::atomic<std::uint64_t> rounds_ = 0;  // of the thread
   std::atomic<bool> stuck_ = false;

@@ -1,4 +1,4 @@
-// What one rank of the conformance suite has: a listener that answers, and messages to send.
+// The state of one rank in the conformance suite: a listener that answers, and messages to send.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ inline std::string sum_of(std::span<const std::byte> bytes) {
   return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
 }
 
-/// Answers a message with itself; a payload, when all of it has come, with its sum.
+/// Answers a message with itself, and a complete payload with its sum.
 class Answerer final : public Handler {
  public:
   Answerer(std::shared_ptr<Channel> channel, Mailbox<std::string>& ends)
@@ -76,28 +76,28 @@ class Answerer final : public Handler {
   std::uint64_t expected_ = 0, taken_ = 0;
 };
 
-/// Listens from when all ranks have one until all are done with it.
-class Station {
+/// Listens until all ranks are done.
+class EchoServer {
  public:
-  explicit Station(Rank& rank) : rank_(rank) {
+  explicit EchoServer(Rank& rank) : rank_(rank) {
     listen(rank.listen);
-    rank.board->write(rank.rank, listener_->address());
-    rank.meet();
+    rank.rendezvous->write(rank.rank, listener_->address());
+    rank.barrier();
   }
   void listen(const std::string& address) {
     listener_ = rank_.transport->listen(address, [this](std::shared_ptr<Channel> channel) {
       return std::make_shared<Answerer>(std::move(channel), ends_);
     });
   }
-  /// No more. Not when a check has failed: others would not come.
-  void leave() { rank_.meet(); }
+  /// Waits for all ranks and closes. Not after a failed check: the others would not arrive.
+  void leave() { rank_.barrier(); }
   void stop_listening() { listener_.reset(); }
   std::string address() const { return listener_->address(); }
-  std::string address_of(int rank) const { return rank_.board->read(rank); }
-  /// Why the next connection that others began has ended.
+  std::string address_of(int rank) const { return rank_.rendezvous->read(rank); }
+  /// Why the next connection that another rank opened has ended.
   std::string next_end() {
     auto why = ends_.get_within(kSoon);
-    if (!why) throw Error("nobody was told of an end");
+    if (!why) throw Error("no end of a connection was reported");
     return *why;
   }
 
@@ -107,16 +107,16 @@ class Station {
   std::unique_ptr<Listener> listener_;  // last: its connections use the rest
 };
 
-/// A connection that this rank has begun.
-struct Talk {
-  Talk(Rank& rank, const std::string& address)
+/// A connection that this rank has opened.
+struct TestConnection {
+  TestConnection(Rank& rank, const std::string& address)
       : inbox(std::make_shared<TestInbox>()), channel(rank.transport->connect(address, inbox)) {}
   void expect_echo(const std::string& head, std::size_t bytes) {
     const Message back = inbox->message();
     expect(back.head == head, fmt::format("'{}' came back as '{}'", head, back.head));
     expect(body_of(back) == *some_bytes(bytes), fmt::format("{} bytes came back", bytes));
   }
-  void expect_talk() {
+  void expect_answer() {
     channel->send(message_with("hello", 100));
     expect_echo("hello", 100);
   }
