@@ -216,10 +216,11 @@ std::vector<Row> strategy_options() {
           .except(Mode::compare_virtual, kVirtual)
           .except({Mode::train_nodes, Mode::compare_nodes}, kNodes)
           .in(Command::worker, {.help = "use at most this much of an accelerator's own memory"}),
-      text_option({"strategy", "",
-                   "how devices train one model (see evener strategies); auto: sequential on one "
-                   "device; on several, trials choose the devices and train with sync:split=speed"},
-                  &T::strategy)
+      text_option(
+          {"strategy", "",
+           "how devices train one model (see evener strategies); auto: sequential on one "
+           "device; on several, trials choose one device, or several with sync:split=speed"},
+          &T::strategy)
           .also(kWorkerModes)
           .except(kCompareModes, ": name what to compare with --strategies")
           .except(Mode::profile, kOneDevice)

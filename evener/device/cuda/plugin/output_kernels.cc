@@ -123,16 +123,16 @@ void OutputKernels::update(const LabelChunk& labels, const Activity& input,
 }
 
 void OutputKernels::clear_best(std::uint32_t top) {
-  places_ = session_.capacity * slices_ * top;
+  list_size_ = session_.capacity * slices_ * top;
   for (Lists* lists : {&best_, &next_best_}) {
-    lists->logits.grow(places_);
-    lists->labels.grow(places_);
+    lists->logits.grow(list_size_);
+    lists->labels.grow(list_size_);
   }
-  host_best_.grow(places_);
-  host_best_labels_.grow(places_);
+  host_best_.grow(list_size_);
+  host_best_labels_.grow(list_size_);
   // Entries after the last sample of this batch are never written, but copied back.
-  cuda::clear_best(session_.stream, best_.view(), places_);
-  cuda::clear_best(session_.stream, next_best_.view(), places_);
+  cuda::clear_best(session_.stream, best_.view(), list_size_);
+  cuda::clear_best(session_.stream, next_best_.view(), list_size_);
 }
 
 void OutputKernels::offer(const LabelChunk& labels, std::uint32_t top) {
@@ -149,8 +149,8 @@ void OutputKernels::read_losses() {
 }
 
 void OutputKernels::read_best() {
-  copy_to_host(session_.stream, some(host_best_, places_), best_.logits.data());
-  copy_to_host(session_.stream, some(host_best_labels_, places_), best_.labels.data());
+  copy_to_host(session_.stream, some(host_best_, list_size_), best_.logits.data());
+  copy_to_host(session_.stream, some(host_best_labels_, list_size_), best_.labels.data());
 }
 
 LabelResults OutputKernels::results() const {
@@ -158,8 +158,8 @@ LabelResults OutputKernels::results() const {
   return {.tops = some(host_tops_, image.count),
           .totals = some(host_totals_, image.count),
           .target_logits = some(host_target_logits_, image.targets),
-          .best = some(host_best_, places_),
-          .best_labels = some(host_best_labels_, places_),
+          .best = some(host_best_, list_size_),
+          .best_labels = some(host_best_labels_, list_size_),
           .lists = slices_,
           .stride = session_.capacity};
 }

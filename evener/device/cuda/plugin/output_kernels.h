@@ -59,7 +59,7 @@ class OutputKernels {
     CardArray<std::uint32_t> labels;
     BestLabels view() const { return {logits.data(), labels.data()}; }
   } best_, next_best_;
-  std::size_t places_ = 0;  // of the last search
+  std::size_t list_size_ = 0;  // entries in the lists of best labels
 
   // Results on the host.
   HostArray<float> host_tops_, host_totals_, host_target_logits_, host_best_;
