@@ -23,7 +23,7 @@ class ClusterCommand : public CommandTest {
     EXPECT_TRUE(coordinator.wait_for("\n"));
     const std::string& text = coordinator.stderr_text();
     const std::string address = text.substr(text.find(" at ") + 4);
-    return place.substr(0, place.find('\n'));
+    return address.substr(0, address.find('\n'));
   }
 };
 
