@@ -232,7 +232,8 @@ TEST_F(DeviceTrialsTest, AnInterruptedRunContinuesItsTrials) {
   const TrainResult whole = run("whole");
   const TrainResult cut = run("cut", 12);
   EXPECT_NE(cut.signal, 0);
-  EXPECT_THAT(cut.notes, testing::Contains(HasSubstr("before it was clear which devices")));
+  EXPECT_THAT(cut.notes,
+              testing::Contains(HasSubstr("before the trials of devices were complete")));
   options_ = resolve_options({{"resume", folder_ / "cut"}}, "");
   EXPECT_EQ(options_.strategy, "auto");
   const TrainResult result = resume("cut");
