@@ -29,12 +29,14 @@ void check_row(const Strategy& row, const std::list<Strategy>& others) {
   const auto options = options_of(row);
   for (const auto& option : options) values.set(option, option.value);
   for (const auto& preset : row.presets) {
-    for (const auto& [name, value] : preset.values) {
-      const auto option = std::find_if(options.begin(), options.end(),
-                                       [&](const auto& other) { return other.name == name; });
-      if (option == options.end())
-        refuse(preset.name + " is of an option it does not have: " + name);
-      values.set(*option, value);
+    for (const auto& entry : preset.values) {  // option name and value
+      const auto option = std::find_if(options.begin(), options.end(), [&](const auto& other) {
+        return other.name == entry.first;
+      });
+      if (option == options.end()) {
+        refuse(preset.name + " is of an option it does not have: " + entry.first);
+      }
+      values.set(*option, entry.second);
     }
   }
   for (const auto& other : others) {
