@@ -40,13 +40,18 @@ std::string row(const OptionInfo& info, const TrainOptions& defaults) {
 std::string options_markdown() {
   std::string text =
       "# Options\n\n"
-      "Made by `evener options --markdown`. These are the options of `evener train`; `simulate`, "
-      "`compare`, `profile` and `coordinator` have them too, but for those that have no effect "
-      "there (`evener COMMAND --help`). The last two tables are about clusters and comparisons.\n\n"
-      "Defaults, then `--config FILE`, then the command line; the file has the same names "
-      "(`learning-rate = 0.001`), dashes or underscores. A flag is switched off by `--no-NAME`. "
-      "An option that is given and has no effect is an error; a line of a config file that sets an "
-      "option to its default does not count as given.\n";
+      "`evener options --markdown` prints this page. It lists the options of `evener "
+      "train`. `simulate`, `compare`, `profile`\n"
+      "and `coordinator` have the same options, except those without effect there "
+      "(`evener COMMAND --help`). The last two\n"
+      "tables are about clusters and comparisons.\n"
+      "\n"
+      "The command line overrides `--config FILE`, which overrides the defaults. The "
+      "file uses the same names, with dashes or\n"
+      "underscores (`learning-rate = 0.001`). `--no-NAME` switches a flag off. An "
+      "option that is given and has no effect is an\n"
+      "error. A line of a config file that sets an option to its default does not "
+      "count as given.\n";
   const TrainOptions defaults;
   std::string group;
   for (const auto& info : train_option_table()) {
