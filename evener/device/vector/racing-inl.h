@@ -18,10 +18,10 @@
 #ifndef EVENER_RACING
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define EVENER_RACING __attribute__((no_sanitize("thread"), noinline))
+#define EVENER_RACING inline __attribute__((no_sanitize("thread"), noinline))
 #endif
 #elif defined(__SANITIZE_THREAD__)
-#define EVENER_RACING __attribute__((no_sanitize_thread, noinline))
+#define EVENER_RACING inline __attribute__((no_sanitize_thread, noinline))
 #endif
 #ifndef EVENER_RACING
 #define EVENER_RACING HWY_INLINE
