@@ -14,28 +14,29 @@ constexpr std::size_t kLargeModel = 100'000;
 
 Decisions FreeRunning::on(const Event& event) {
   Decisions decisions;
-  std::visit(Cases{[&](const Joined& e) {
-                     workers_.join(e);
-                     joined(e.worker);
-                     if (running_) decisions.push_back(next(e.worker));
-                   },
-                   [&](const Lost& e) {
-                     workers_.lose(e.worker);
-                     if (running_) decisions = assign_idle();  // its rows are back
-                   },
-                   [&](const EpochBegan&) {
-                     running_ = true;
-                     decisions = assign_idle();
-                   },
-                   [&](const Finished& e) {
-                     workers_.at(e.worker).busy = false;
-                     finished(e);
-                     decisions.push_back(next(e.worker));
-                   },
-                   [&](const OutOfRows& e) { workers_.at(e.worker).busy = false; },
-                   [&](const EpochEnded&) { running_ = false; },
-                   Ignore<Suspected, InvalidPush, Delivered, Measured, Merged, TimerFired>{}},
-             event);
+  dispatch(
+      event,
+      [&](const Joined& e) {
+        workers_.join(e);
+        joined(e.worker);
+        if (running_) decisions.push_back(next(e.worker));
+      },
+      [&](const Lost& e) {
+        workers_.lose(e.worker);
+        if (running_) decisions = assign_idle();  // its rows are back
+      },
+      [&](const EpochBegan&) {
+        running_ = true;
+        decisions = assign_idle();
+      },
+      [&](const Finished& e) {
+        workers_.at(e.worker).busy = false;
+        finished(e);
+        decisions.push_back(next(e.worker));
+      },
+      [&](const OutOfRows& e) { workers_.at(e.worker).busy = false; },
+      [&](const EpochEnded&) { running_ = false; },
+      Ignore<Suspected, InvalidPush, Delivered, Measured, Merged, TimerFired>{});
   return decisions;
 }
 

@@ -16,31 +16,31 @@ class Gossip final : public Policy {
 
   Decisions on(const Event& event) override {
     decisions_.clear();
-    std::visit(Cases{[&](const Joined& e) { join(e); }, [&](const Lost& e) { lose(e); },
-                     [&](const EpochBegan& e) {
-                       running_ = true;
-                       out_of_rows_ = false;
-                       rest_all(e.now);
-                     },
-                     [&](const Finished& e) {
-                       workers_.at(e.worker).busy = false;
-                       node(e.worker).step(e.change);
-                       act(e.worker, e.now);
-                     },
-                     [&](const Delivered& e) {
-                       node(e.message.to).receive(e.message);
-                       if (!workers_.at(e.message.to).busy) act(e.message.to, e.now);
-                     },
-                     [&](const OutOfRows& e) {
-                       workers_.at(e.worker).busy = false;
-                       out_of_rows_ = true;
-                     },
-                     [&](const EpochEnded&) {
-                       running_ = false;
-                       decisions_.emplace_back(Average{});
-                     },
-                     Ignore<Suspected, InvalidPush, Measured, Merged, TimerFired>{}},
-               event);
+    dispatch(
+        event, [&](const Joined& e) { join(e); }, [&](const Lost& e) { lose(e); },
+        [&](const EpochBegan& e) {
+          running_ = true;
+          out_of_rows_ = false;
+          rest_all(e.now);
+        },
+        [&](const Finished& e) {
+          workers_.at(e.worker).busy = false;
+          node(e.worker).step(e.change);
+          act(e.worker, e.now);
+        },
+        [&](const Delivered& e) {
+          node(e.message.to).receive(e.message);
+          if (!workers_.at(e.message.to).busy) act(e.message.to, e.now);
+        },
+        [&](const OutOfRows& e) {
+          workers_.at(e.worker).busy = false;
+          out_of_rows_ = true;
+        },
+        [&](const EpochEnded&) {
+          running_ = false;
+          decisions_.emplace_back(Average{});
+        },
+        Ignore<Suspected, InvalidPush, Measured, Merged, TimerFired>{});
     return decisions_;
   }
 
@@ -79,19 +79,20 @@ class Gossip final : public Policy {
   void act(int worker, Seconds now) {
     const bool more = running_ && !out_of_rows_;
     for (const NodeAction& action : node(worker).actions(now, more)) {
-      std::visit(Cases{[&](const NodeCompletes& a) {
-                         decisions_.emplace_back(CompleteExchange{worker, a.from, a.sequence});
-                       },
-                       [&](const NodeAnswers& a) {
-                         decisions_.emplace_back(Answer{worker, a.to, a.sequence});
-                       },
-                       [&](const NodeDeclines& a) {
-                         decisions_.emplace_back(Decline{worker, a.to, a.sequence});
-                       },
-                       [&](const NodeOffers& a) {
-                         decisions_.emplace_back(Offer{worker, a.to, a.sequence});
-                       }},
-                 action);
+      dispatch(
+          action,
+          [&](const NodeCompletes& a) {
+            decisions_.emplace_back(CompleteExchange{worker, a.from, a.sequence});
+          },
+          [&](const NodeAnswers& a) {
+            decisions_.emplace_back(Answer{worker, a.to, a.sequence});
+          },
+          [&](const NodeDeclines& a) {
+            decisions_.emplace_back(Decline{worker, a.to, a.sequence});
+          },
+          [&](const NodeOffers& a) {
+            decisions_.emplace_back(Offer{worker, a.to, a.sequence});
+          });
     }
     if (more && node(worker).may_train()) {
       decisions_.emplace_back(workers_.assign(worker, rows_, Work::local));

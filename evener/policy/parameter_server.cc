@@ -12,63 +12,64 @@ ParameterServer::ParameterServer(const PolicyConfig& config)
 
 Decisions ParameterServer::on(const Event& event) {
   decisions_.clear();
-  std::visit(Cases{[&](const Joined& e) {
-                     nodes_.join(e.worker);
-                     split_.join(e.worker, e.traits.most_rows);
-                     if (running_) release(e.worker);
-                   },
-                   [&](const Lost& e) {
-                     now_ = std::max(now_, e.now);
-                     nodes_.leave(e.worker);
-                     split_.leave(e.worker);
-                     if (!running_) return;
-                     missed(e.worker);
-                     rows_are_back_ = true;
-                   },
-                   [&](const Suspected& e) {
-                     now_ = std::max(now_, e.now);
-                     if (e.suspect) {
-                       nodes_.suspect(e.worker);
-                     } else {
-                       nodes_.trust(e.worker);
-                     }
-                     if (running_) reconsider();
-                   },
-                   [&](const EpochBegan& e) {
-                     now_ = std::max(now_, e.now);
-                     running_ = true;
-                     for (const int node : nodes_.present()) {
-                       if (!nodes_.at(node).bound()) release(node);
-                     }
-                   },
-                   [&](const Finished& e) {
-                     now_ = std::max(now_, e.now);
-                     split_.finished(e.worker, e.rows / local_steps_, e.compute);
-                     nodes_.push(e.worker, now_);
-                     pushed(e.worker);
-                   },
-                   [&](const InvalidPush& e) {
-                     now_ = std::max(now_, e.now);
-                     nodes_.push(e.worker, now_);
-                     ++nodes_.at(e.worker).rejected;
-                     rows_are_back_ = true;
-                     release(e.worker);
-                   },
-                   [&](const OutOfRows& e) {
-                     nodes_.at(e.worker).computing = false;
-                     nodes_.at(e.worker).out_of_rows = true;
-                     missed(e.worker);
-                   },
-                   [&](const TimerFired& e) {
-                     now_ = std::max(now_, e.now);
-                     reconsider();
-                   },
-                   [&](const EpochEnded&) {
-                     running_ = false;
-                     ended();
-                   },
-                   Ignore<Delivered, Measured, Merged>{}},
-             event);
+  dispatch(
+      event,
+      [&](const Joined& e) {
+        nodes_.join(e.worker);
+        split_.join(e.worker, e.traits.most_rows);
+        if (running_) release(e.worker);
+      },
+      [&](const Lost& e) {
+        now_ = std::max(now_, e.now);
+        nodes_.leave(e.worker);
+        split_.leave(e.worker);
+        if (!running_) return;
+        missed(e.worker);
+        rows_are_back_ = true;
+      },
+      [&](const Suspected& e) {
+        now_ = std::max(now_, e.now);
+        if (e.suspect) {
+          nodes_.suspect(e.worker);
+        } else {
+          nodes_.trust(e.worker);
+        }
+        if (running_) reconsider();
+      },
+      [&](const EpochBegan& e) {
+        now_ = std::max(now_, e.now);
+        running_ = true;
+        for (const int node : nodes_.present()) {
+          if (!nodes_.at(node).bound()) release(node);
+        }
+      },
+      [&](const Finished& e) {
+        now_ = std::max(now_, e.now);
+        split_.finished(e.worker, e.rows / local_steps_, e.compute);
+        nodes_.push(e.worker, now_);
+        pushed(e.worker);
+      },
+      [&](const InvalidPush& e) {
+        now_ = std::max(now_, e.now);
+        nodes_.push(e.worker, now_);
+        ++nodes_.at(e.worker).rejected;
+        rows_are_back_ = true;
+        release(e.worker);
+      },
+      [&](const OutOfRows& e) {
+        nodes_.at(e.worker).computing = false;
+        nodes_.at(e.worker).out_of_rows = true;
+        missed(e.worker);
+      },
+      [&](const TimerFired& e) {
+        now_ = std::max(now_, e.now);
+        reconsider();
+      },
+      [&](const EpochEnded&) {
+        running_ = false;
+        ended();
+      },
+      Ignore<Delivered, Measured, Merged>{});
   if (rows_are_back_) release_out_of_rows();
   return decisions_;
 }

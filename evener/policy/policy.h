@@ -4,6 +4,10 @@
 // tested with tables of events.
 #pragma once
 
+#include <type_traits>
+#include <utility>
+#include <variant>
+
 #include "evener/policy/decisions.h"
 #include "evener/policy/events.h"
 
@@ -17,7 +21,7 @@ class Policy {
   virtual std::vector<std::string> standings() const { return {}; }
 };
 
-/// For std::visit: one lambda per case. A type without a case does not compile.
+/// One lambda per type.
 template <class... F>
 struct Cases : F... {
   using F::operator()...;
@@ -25,8 +29,23 @@ struct Cases : F... {
 template <class... F>
 Cases(F...) -> Cases<F...>;
 
-/// Among Cases: these types are ignored. There is no case for "all others" on purpose: a new event
-/// does not compile until every policy handles or ignores it.
+template <class Type, class... F>
+constexpr bool has_case() {
+  constexpr bool kHasCase = std::is_invocable_v<Cases<F...>&, const Type&>;
+  static_assert(kHasCase, "a type has no case: give it one, or list it in Ignore<...>");
+  return kHasCase;
+}
+
+/// Calls the case for the type that the variant holds. A type without a case does not compile.
+template <class... Type, class... F>
+decltype(auto) dispatch(const std::variant<Type...>& value, F... cases) {
+  if constexpr ((has_case<Type, F...>() && ...)) {
+    return std::visit(Cases{std::move(cases)...}, value);
+  }
+}
+
+/// Among the cases: these types are ignored. There is no case for "all others" on purpose: a new
+/// event does not compile until every policy handles or ignores it.
 template <class T>
 struct IgnoreOne {
   void operator()(const T& /*ignored*/) const {}

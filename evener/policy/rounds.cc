@@ -4,28 +4,29 @@ namespace evener {
 
 Decisions Rounds::on(const Event& event) {
   decisions_.clear();
-  std::visit(Cases{[&](const Joined& e) {  // works from the next round on
-                     workers_.join(e);
-                     if (running_ && workers_.idle()) next_round();
-                   },
-                   [&](const Lost& e) {
-                     workers_.lose(e.worker);
-                     left(e.worker);
-                     out_of_rows_ = false;  // its rows are back
-                     if (running_ && workers_.idle()) next_round();
-                   },
-                   [&](const EpochBegan&) {
-                     running_ = true;
-                     begin_round();
-                   },
-                   [&](const Finished& e) { finish_batch(e); },
-                   [&](const OutOfRows& e) { run_out_of_rows(e.worker); },
-                   [&](const EpochEnded&) {
-                     running_ = false;
-                     end_round();
-                   },
-                   Ignore<Suspected, InvalidPush, Delivered, Measured, Merged, TimerFired>{}},
-             event);
+  dispatch(
+      event,
+      [&](const Joined& e) {  // works from the next round on
+        workers_.join(e);
+        if (running_ && workers_.idle()) next_round();
+      },
+      [&](const Lost& e) {
+        workers_.lose(e.worker);
+        left(e.worker);
+        out_of_rows_ = false;  // its rows are back
+        if (running_ && workers_.idle()) next_round();
+      },
+      [&](const EpochBegan&) {
+        running_ = true;
+        begin_round();
+      },
+      [&](const Finished& e) { finish_batch(e); },
+      [&](const OutOfRows& e) { run_out_of_rows(e.worker); },
+      [&](const EpochEnded&) {
+        running_ = false;
+        end_round();
+      },
+      Ignore<Suspected, InvalidPush, Delivered, Measured, Merged, TimerFired>{});
   return decisions_;
 }
 

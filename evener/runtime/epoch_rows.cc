@@ -102,6 +102,12 @@ void EpochRows::free_rows(const Reservation& reservation) {
   freed_.insert(freed_.end(), reservation.slice.rows.begin(), reservation.slice.rows.end());
 }
 
+std::size_t EpochRows::behind() const {
+  std::size_t rows = waiting();
+  for (const Slice& slice : returned_) rows += slice.rows.size();
+  return rows;
+}
+
 std::size_t EpochRows::waiting() const {
   std::size_t rows = freed_.size();
   for (const Reservation& reservation : reserved_) rows += reservation.slice.rows.size();

@@ -53,6 +53,8 @@ class EpochRows {
   bool exhausted() const { return next_ == order_.size() && !has_behind(); }
   /// Whether rows before next_row() have no worker: they were returned or are reserved.
   bool has_behind() const { return !returned_.empty() || waiting() > 0; }
+  /// How many rows that are.
+  std::size_t behind() const;
   /// Position in the epoch, 0 .. 1, for the learning rate schedule.
   double share() const {
     return static_cast<double>(next_ - waiting()) / static_cast<double>(order_.size());

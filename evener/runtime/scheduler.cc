@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace evener {
 
 namespace {
@@ -53,6 +55,7 @@ bool Scheduler::run_epoch(Position& position,
   do {
     notify(EpochBegan{position.epoch, total, executor_.now()});
     for (update_membership(); under_way_ > 0 || waits_for_workers(); update_membership()) {
+      events_since_wait_ = 0;
       if (auto arrival = executor_.next()) {
         handle(std::move(*arrival));
       } else {
@@ -62,7 +65,10 @@ bool Scheduler::run_epoch(Position& position,
     notify(EpochEnded{});
   } while (rows.has_behind());
   if (!pausing_ && !rows.exhausted()) {
-    throw Error("the strategy left rows of the epoch untrained");
+    throw Error(
+        fmt::format("the policy left rows of the epoch untrained: no worker is busy, and "
+                    "{} of {} rows were assigned",
+                    rows.next_row() - rows.behind(), total));
   }
   position.next_row = rows.next_row();
   return rows.exhausted();
@@ -99,6 +105,7 @@ void Scheduler::notify(const Event& event) {
   while (!events_.empty()) {
     const Event next = std::move(events_.front());
     events_.pop();
+    check_progress();
     for (const Decision& decision : policy_.on(next)) act(decision);
     start_prefetching_tasks();
   }
@@ -106,34 +113,38 @@ void Scheduler::notify(const Event& event) {
 }
 
 void Scheduler::act(const Decision& decision) {
-  std::visit(
-      Cases{[&](const Assign& d) { assign(d); }, [&](const Merge& d) { merge(d); },
-            [&](const ElasticAverage& d) { elastic_average(d); }, [&](const Apply& d) { apply(d); },
-            [&](const ApplyPushes& d) { apply_pushes(d); },
-            [&](const Reject& d) { reject_push(d.worker); },
-            [&](const SetTimer& d) { executor_.set_timer(d.at); },
-            [&](const Measure& /*d*/) { measure_norms(); },
-            [&](const Note& d) { notes_.push_back(d.text); }, [&](const Offer& d) { offer(d); },
-            [&](const Answer& d) { answer(d); }, [&](const Decline& d) { decline(d); },
-            [&](const CompleteExchange& d) { complete_exchange(d); },
-            [&](const Average& /*d*/) { average(); }},
-      decision);
+  dispatch(
+      decision, [&](const Assign& d) { assign(d); }, [&](const Merge& d) { merge(d); },
+      [&](const ElasticAverage& d) { elastic_average(d); }, [&](const Apply& d) { apply(d); },
+      [&](const ApplyPushes& d) { apply_pushes(d); },
+      [&](const Reject& d) { reject_push(d.worker); },
+      [&](const SetTimer& d) { executor_.set_timer(d.at); },
+      [&](const Measure& /*d*/) { measure_norms(); },
+      [&](const Note& d) { notes_.push_back(d.text); }, [&](const Offer& d) { offer(d); },
+      [&](const Answer& d) { answer(d); }, [&](const Decline& d) { decline(d); },
+      [&](const CompleteExchange& d) { complete_exchange(d); },
+      [&](const Average& /*d*/) { average(); });
 }
 
 void Scheduler::merge(const Merge& decision) {
   auto& replicas = model_as<ReplicaSharing>(models_, "Merge");
+  check_all_idle("Merge");
+  check_weights("Merge", decision.weights);
   if (is_last_merge()) measure_distance(replicas);
   merge_all([&] { replicas.merge(decision); });
 }
 
 void Scheduler::elastic_average(const ElasticAverage& decision) {
   auto& replicas = model_as<ReplicaSharing>(models_, "ElasticAverage");
+  check_all_idle("ElasticAverage");
   if (is_last_merge()) measure_distance(replicas);
   merge_all([&] { replicas.elastic_average(decision); });
 }
 
 void Scheduler::apply(const Apply& decision) {
   auto& gradients = model_as<GradientSharing>(models_, "Apply");
+  check_all_idle("Apply");
+  check_weights("Apply", decision.weights);
   merge_all([&] {
     gradients.apply(decision, gradient_step_);
     ledger_.position().step = gradient_step_.number;
@@ -141,7 +152,9 @@ void Scheduler::apply(const Apply& decision) {
 }
 
 void Scheduler::measure_norms() {
-  const auto norms = model_as<ReplicaSharing>(models_, "Measure").norms();
+  auto& replicas = model_as<ReplicaSharing>(models_, "Measure");
+  check_all_idle("Measure");
+  const auto norms = replicas.norms();
   drop_failures();
   notify(Measured{norms});
 }

@@ -12,6 +12,7 @@
 //   scheduler_tasks.cc    assignments, tasks that end, pushes
 //   scheduler_workers.cc  workers that join, leave and fail
 //   scheduler_gossip.cc   messages between peers
+//   scheduler_checks.cc   what a policy must not decide
 #pragma once
 
 #include <functional>
@@ -68,6 +69,8 @@ class Scheduler {
   struct WorkerStatus {
     std::uint64_t steps = 0;  // assigned so far
     bool lost = false;
+    bool busy = false;          // has a task
+    bool pushed = false;        // its push waits for ApplyPushes or Reject
     bool cut_reported = false;  // the user was informed that its memory is too small
   };
   /// A task whose worker prefetches: it starts when its next batch is known.
@@ -97,9 +100,19 @@ class Scheduler {
     measuring_ += executor_.now() - begin;
   }
 
+  // What a policy must not decide: each throws an Error that names the decision.
+  void check_worker(const char* decision, int worker) const;
+  void check_idle(const char* decision, int worker) const;
+  void check_all_idle(const char* decision) const;
+  void check_weights(const char* decision, std::span<const double> weights) const;
+  void check_exchange(const char* decision, int worker, int other) const;
+  void check_push(const char* decision, int worker) const;
+  void check_assign(const Assign& decision) const;
+  /// Call for each event: very many of them without a wait are an endless loop.
+  void check_progress();
+
   // Tasks.
   void assign(const Assign& decision);
-  void check_work(const Assign& decision) const;
   void report_cut(const Assign& decision);
   std::optional<Slice> cut(const Assign& decision);
   Step next_step(const Assign& decision);
@@ -112,6 +125,9 @@ class Scheduler {
 
   // Workers.
   WorkerStatus& status(int worker) { return statuses_[static_cast<std::size_t>(worker)]; }
+  const WorkerStatus& status(int worker) const {
+    return statuses_[static_cast<std::size_t>(worker)];
+  }
   void join(int worker);
   void update_membership();
   bool waits_for_workers() const;
@@ -143,7 +159,8 @@ class Scheduler {
   std::vector<PrefetchingTask> prefetching_;
   bool pausing_ = false;
   std::size_t under_way_ = 0;  // tasks and messages
-  int present_ = 0;            // workers
+  std::size_t events_since_wait_ = 0;
+  int present_ = 0;  // workers
   std::vector<WorkerStatus> statuses_;
   std::uint64_t steps_assigned_ = 0;
   Step gradient_step_{0, 0};   // of the current round of gradients

@@ -5,14 +5,18 @@
 namespace evener {
 
 void Scheduler::offer(const Offer& decision) {
-  const std::size_t bytes = model_as<PeerSharing>(models_, "Offer").offer(decision);
+  auto& peers = model_as<PeerSharing>(models_, "Offer");
+  check_exchange("Offer", decision.worker, decision.to);
+  const std::size_t bytes = peers.offer(decision);
   timeline_.add_message(decision.worker, bytes);
   send({GossipMessage::Kind::offer, decision.worker, decision.to, decision.sequence}, bytes);
   drop_failures();
 }
 
 void Scheduler::answer(const Answer& decision) {
-  const std::size_t bytes = model_as<PeerSharing>(models_, "Answer").answer(decision);
+  auto& peers = model_as<PeerSharing>(models_, "Answer");
+  check_exchange("Answer", decision.worker, decision.to);
+  const std::size_t bytes = peers.answer(decision);
   timeline_.add_answer(decision.worker, bytes);
   ledger_.mark_merged(decision.worker);
   send({GossipMessage::Kind::reply, decision.worker, decision.to, decision.sequence}, bytes);
@@ -21,12 +25,16 @@ void Scheduler::answer(const Answer& decision) {
 
 void Scheduler::decline(const Decline& decision) {
   model_as<PeerSharing>(models_, "Decline");
+  check_worker("Decline", decision.worker);
+  check_worker("Decline", decision.to);
   timeline_.add_reject(decision.to);
   send({GossipMessage::Kind::decline, decision.worker, decision.to, decision.sequence}, 0);
 }
 
 void Scheduler::complete_exchange(const CompleteExchange& decision) {
-  model_as<PeerSharing>(models_, "CompleteExchange").complete_exchange(decision);
+  auto& peers = model_as<PeerSharing>(models_, "CompleteExchange");
+  check_exchange("CompleteExchange", decision.worker, decision.from);
+  peers.complete_exchange(decision);
   timeline_.add_completed_exchange(decision.worker);
   ledger_.mark_merged(decision.worker);
   drop_failures();
@@ -35,6 +43,7 @@ void Scheduler::complete_exchange(const CompleteExchange& decision) {
 /// Takes no time: the mean is only evaluated and saved, and the peers' models stay as they are.
 void Scheduler::average() {
   auto& peers = model_as<PeerSharing>(models_, "Average");
+  check_all_idle("Average");
   measure_distance(peers);
   peers.average();
   drop_failures();

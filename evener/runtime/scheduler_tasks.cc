@@ -9,13 +9,6 @@
 
 namespace evener {
 
-void Scheduler::check_work(const Assign& decision) const {
-  if (models_.can_run(decision.worker, decision.work)) return;
-  throw Error(fmt::format(
-      "the policy assigned '{}' to worker {}, which the strategy's model, of kind '{}', cannot run",
-      traits_of(decision.work).name, decision.worker, models_.kind()));
-}
-
 void Scheduler::report_cut(const Assign& decision) {
   if (decision.wanted == 0 || std::exchange(status(decision.worker).cut_reported, true)) return;
   cuts_.push_back(fmt::format("{}: its memory holds batches of {} rows, not of {}",
@@ -56,9 +49,10 @@ Step Scheduler::next_step(const Assign& decision) {
 }
 
 void Scheduler::assign(const Assign& decision) {
+  check_worker("Assign", decision.worker);
   // The policy has not received the loss of this worker yet. Its rows stay for the others.
   if (status(decision.worker).lost) return;
-  check_work(decision);
+  check_assign(decision);
   report_cut(decision);
   Task task;
   task.worker = decision.worker;
@@ -82,6 +76,7 @@ void Scheduler::assign(const Assign& decision) {
   task.version = version_;
   task.assigned = executor_.now();
   ++under_way_;
+  status(decision.worker).busy = true;
   const bool alone = workers_.size() == 1;
   if (!pausing_ && (alone || models_.prefetches(decision.worker))) {
     prefetching_.push_back({decision, std::move(task)});
@@ -109,6 +104,7 @@ void Scheduler::start_prefetching_tasks() {
 void Scheduler::handle(Arrival arrival) {
   --under_way_;
   if (arrival.message) return deliver(*arrival.message);
+  status(arrival.task.worker).busy = false;
   if (!arrival.failure.empty()) {
     models_.lose(arrival.task.worker);
     return drop(arrival.task.worker, arrival.failure, arrival.task.parts);
@@ -127,7 +123,11 @@ void Scheduler::complete_task(const Arrival& arrival) {
         fmt::format("the loss of step {} is not finite", task.parts.front().step.number));
   }
   timeline_.add_task(task, arrival.stats, work.shared ? version_ - task.version : 0);
-  if (task.work != Work::pushed) version_ += task.parts.size();
+  if (task.work == Work::pushed) {
+    status(task.worker).pushed = true;
+  } else {
+    version_ += task.parts.size();
+  }
   if (task.work != Work::gradient) ledger_.position().step += task.parts.size();
   // A single worker's replica is the global model, but its pushes can be rejected.
   const bool merges = workers_.size() > 1 || task.work == Work::pushed;
@@ -157,16 +157,23 @@ void Scheduler::refuse_invalid_push(const Arrival& arrival) {
 
 void Scheduler::apply_pushes(const ApplyPushes& decision) {
   auto& pushes = model_as<PushSharing>(models_, "ApplyPushes");
+  for (const int worker : decision.workers) check_push("ApplyPushes", worker);
   const Seconds begin = executor_.now();
   pushes.apply_pushes(decision);
   executor_.pass_apply_pushes(decision.workers.size());
   timeline_.add_merge(begin, executor_.now());
   ++version_;
-  for (const int worker : decision.workers) ledger_.mark_merged(worker);
+  for (const int worker : decision.workers) {
+    status(worker).pushed = false;
+    ledger_.mark_merged(worker);
+  }
 }
 
 void Scheduler::reject_push(int worker) {
-  model_as<PushSharing>(models_, "Reject").reject(worker);
+  auto& pushes = model_as<PushSharing>(models_, "Reject");
+  check_push("Reject", worker);
+  pushes.reject(worker);
+  status(worker).pushed = false;
   timeline_.add_reject(worker);
   ledger_.return_rejected(worker);
 }

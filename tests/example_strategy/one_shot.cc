@@ -19,32 +19,33 @@ class OneShot final : public Policy {
 
   Decisions on(const Event& event) override {
     Decisions decisions;
-    std::visit(Cases{[&](const Joined& e) {
-                       workers_.join(e);
-                       rows_.resize(static_cast<std::size_t>(workers_.size()));
-                       if (running_) decisions = assign_idle();
-                     },
-                     [&](const Lost& e) {  // its rows are back in the epoch
-                       workers_.lose(e.worker);
-                       rows_of(e.worker) = 0;
-                       if (running_) decisions = assign_idle();
-                     },
-                     [&](const EpochBegan&) {
-                       running_ = true;
-                       decisions = assign_idle();
-                     },
-                     [&](const Finished& e) {
-                       workers_.at(e.worker).busy = false;
-                       rows_of(e.worker) += e.rows;
-                       decisions = assign_idle();
-                     },
-                     [&](const OutOfRows& e) { workers_.at(e.worker).busy = false; },
-                     [&](const EpochEnded&) {
-                       running_ = false;
-                       decisions = average();
-                     },
-                     Ignore<Suspected, InvalidPush, Delivered, Measured, Merged, TimerFired>{}},
-               event);
+    dispatch(
+        event,
+        [&](const Joined& e) {
+          workers_.join(e);
+          rows_.resize(static_cast<std::size_t>(workers_.size()));
+          if (running_) decisions = assign_idle();
+        },
+        [&](const Lost& e) {  // its rows are back in the epoch
+          workers_.lose(e.worker);
+          rows_of(e.worker) = 0;
+          if (running_) decisions = assign_idle();
+        },
+        [&](const EpochBegan&) {
+          running_ = true;
+          decisions = assign_idle();
+        },
+        [&](const Finished& e) {
+          workers_.at(e.worker).busy = false;
+          rows_of(e.worker) += e.rows;
+          decisions = assign_idle();
+        },
+        [&](const OutOfRows& e) { workers_.at(e.worker).busy = false; },
+        [&](const EpochEnded&) {
+          running_ = false;
+          decisions = average();
+        },
+        Ignore<Suspected, InvalidPush, Delivered, Measured, Merged, TimerFired>{});
     return decisions;
   }
 

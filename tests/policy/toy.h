@@ -175,30 +175,29 @@ class Toy {
   }
 
   void act(const Decision& decision) {
-    std::visit(Cases{[&](const Assign& d) { start(d); },
-                     [&](const Measure&) {
-                       const std::vector<double> tiny(workers_.size(), 1e-9);
-                       tell(Measured{norms.empty() ? tiny : norms});
-                     },
-                     [&](const Note& d) { notes.push_back(d.text); },
-                     [&](const SetTimer& d) { timers_.push(d.at); },
-                     [&](const ApplyPushes& d) { apply_pushes(d); },
-                     [&](const Reject& d) { reject(d.worker); },
-                     [&](const Merge& d) {
-                       merges.push_back(d);
-                       end_merge();
-                     },
-                     [&](const ElasticAverage& d) {
-                       elastic_averages.push_back(d);
-                       end_merge();
-                     },
-                     [&](const Apply& d) {
-                       applies.push_back(d);
-                       end_merge();
-                     },
-                     // Gossip nodes have their own tests; here their messages are lost.
-                     Ignore<Offer, Answer, Decline, CompleteExchange, Average>{}},
-               decision);
+    dispatch(
+        decision, [&](const Assign& d) { start(d); },
+        [&](const Measure&) {
+          const std::vector<double> tiny(workers_.size(), 1e-9);
+          tell(Measured{norms.empty() ? tiny : norms});
+        },
+        [&](const Note& d) { notes.push_back(d.text); },
+        [&](const SetTimer& d) { timers_.push(d.at); },
+        [&](const ApplyPushes& d) { apply_pushes(d); }, [&](const Reject& d) { reject(d.worker); },
+        [&](const Merge& d) {
+          merges.push_back(d);
+          end_merge();
+        },
+        [&](const ElasticAverage& d) {
+          elastic_averages.push_back(d);
+          end_merge();
+        },
+        [&](const Apply& d) {
+          applies.push_back(d);
+          end_merge();
+        },
+        // Gossip nodes have their own tests; here their messages are lost.
+        Ignore<Offer, Answer, Decline, CompleteExchange, Average>{});
   }
 
   void apply_pushes(const ApplyPushes& decision) {

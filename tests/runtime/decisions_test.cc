@@ -1,7 +1,8 @@
-// Decisions that do not belong to the strategy's kind of sharing, sent by a fake policy: each one
-// is refused with an Error, in release builds too.
+// Decisions that a policy must not make, sent by a fake policy: those of another kind of sharing,
+// for workers that are busy or do not exist, with weights that are not numbers, and those that
+// cause each other for ever. Each is refused with an Error, in release builds too.
 #include <array>
-#include <optional>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -16,18 +17,35 @@
 namespace evener {
 namespace {
 
-/// Returns one decision for the first event of this type.
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Returns these decisions for the first event of this type.
 template <class When>
-class OneDecision final : public Policy {
+class Once final : public Policy {
  public:
-  explicit OneDecision(Decision decision) : decision_(std::move(decision)) {}
+  explicit Once(Decisions decisions) : decisions_(std::move(decisions)) {}
   Decisions on(const Event& event) override {
-    if (!decision_ || !std::holds_alternative<When>(event)) return {};
-    return {*std::exchange(decision_, std::nullopt)};
+    if (!std::holds_alternative<When>(event)) return {};
+    return std::exchange(decisions_, {});
   }
 
  private:
-  std::optional<Decision> decision_;
+  Decisions decisions_;
+};
+
+/// Returns this decision for every event of this type.
+template <class When>
+class Always final : public Policy {
+ public:
+  explicit Always(Decision decision) : decision_(std::move(decision)) {}
+  Decisions on(const Event& event) override {
+    if (!std::holds_alternative<When>(event) && !std::holds_alternative<EpochBegan>(event))
+      return {};
+    return {decision_};
+  }
+
+ private:
+  Decision decision_;
 };
 
 /// A decision as messages call it, and the kind of sharing that it needs; empty: any.
@@ -36,43 +54,42 @@ struct Needs {
 };
 Needs needs_of(const Decision& decision) {
   const auto any = [] { return Needs{}; };
-  return std::visit(
-      Cases{[&](const Assign&) { return any(); }, [&](const SetTimer&) { return any(); },
-            [&](const Note&) { return any(); },
-            [](const Merge&) {
-              return Needs{"Merge", "replicas"};
-            },
-            [](const ElasticAverage&) {
-              return Needs{"ElasticAverage", "replicas"};
-            },
-            [](const Measure&) {
-              return Needs{"Measure", "replicas"};
-            },
-            [](const Apply&) {
-              return Needs{"Apply", "gradients"};
-            },
-            [](const ApplyPushes&) {
-              return Needs{"ApplyPushes", "pushes"};
-            },
-            [](const Reject&) {
-              return Needs{"Reject", "pushes"};
-            },
-            [](const Offer&) {
-              return Needs{"Offer", "peers"};
-            },
-            [](const Answer&) {
-              return Needs{"Answer", "peers"};
-            },
-            [](const Decline&) {
-              return Needs{"Decline", "peers"};
-            },
-            [](const CompleteExchange&) {
-              return Needs{"CompleteExchange", "peers"};
-            },
-            [](const Average&) {
-              return Needs{"Average", "peers"};
-            }},
-      decision);
+  return dispatch(
+      decision, [&](const Assign&) { return any(); }, [&](const SetTimer&) { return any(); },
+      [&](const Note&) { return any(); },
+      [](const Merge&) {
+        return Needs{"Merge", "replicas"};
+      },
+      [](const ElasticAverage&) {
+        return Needs{"ElasticAverage", "replicas"};
+      },
+      [](const Measure&) {
+        return Needs{"Measure", "replicas"};
+      },
+      [](const Apply&) {
+        return Needs{"Apply", "gradients"};
+      },
+      [](const ApplyPushes&) {
+        return Needs{"ApplyPushes", "pushes"};
+      },
+      [](const Reject&) {
+        return Needs{"Reject", "pushes"};
+      },
+      [](const Offer&) {
+        return Needs{"Offer", "peers"};
+      },
+      [](const Answer&) {
+        return Needs{"Answer", "peers"};
+      },
+      [](const Decline&) {
+        return Needs{"Decline", "peers"};
+      },
+      [](const CompleteExchange&) {
+        return Needs{"CompleteExchange", "peers"};
+      },
+      [](const Average&) {
+        return Needs{"Average", "peers"};
+      });
 }
 
 std::vector<Decision> all_decisions() {
@@ -118,13 +135,11 @@ class DecisionsTest : public testing::Test {
     for (auto& device : devices_) setup_.devices.push_back(&device);
   }
 
-  /// The error of an epoch in which this is decided first; empty: there was none that refused it.
-  template <class When = EpochBegan>
-  std::string refusal(const std::string& strategy, const Decision& decision) {
+  /// The error of an epoch with this policy; empty: there was none that refused a decision.
+  std::string error_of(const std::string& strategy, Policy& policy) {
     const auto models = make_models(setup_, parse_strategy(strategy));
     models->give(0, FloatBuffer(layout_of(setup_.network).size));
     const auto executor = make_wall_clock(*models, 2);
-    OneDecision<When> policy(decision);
     Position position;
     try {
       Scheduler scheduler(plan_, policy, *models, *executor, traits_, timeline_);
@@ -132,9 +147,19 @@ class DecisionsTest : public testing::Test {
     } catch (const Error& error) {
       const std::string what = error.what();
       // The fake policy makes no other decisions: that is a later, different error.
-      return what == "the strategy left rows of the epoch untrained" ? "" : what;
+      return what.starts_with("the policy left rows") ? "" : what;
     }
     return "";
+  }
+  template <class When = EpochBegan>
+  std::string refusal(const std::string& strategy, const Decisions& decisions) {
+    Once<When> policy(decisions);
+    return error_of(strategy, policy);
+  }
+  template <class When>
+  std::string refusal_of_loop(const std::string& strategy, const Decision& decision) {
+    Always<When> policy(decision);
+    return error_of(strategy, policy);
   }
 
   Dataset data_ = small_data(10);
@@ -152,7 +177,7 @@ TEST_F(DecisionsTest, DecisionsOfAnotherKindOfSharingAreRefused) {
     for (const Decision& decision : all_decisions()) {
       const auto [name, needed] = needs_of(decision);
       if (needed.empty() || needed == kind) continue;
-      EXPECT_EQ(refusal(strategy, decision),
+      EXPECT_EQ(refusal(strategy, {decision}),
                 "the policy decided " + name + ", which needs a model of kind '" + needed +
                     "', but the strategy's model is of kind '" + kind + "'");
     }
@@ -160,14 +185,13 @@ TEST_F(DecisionsTest, DecisionsOfAnotherKindOfSharingAreRefused) {
 }
 
 TEST_F(DecisionsTest, DecisionsOfTheSameKindOfSharingAreCarriedOut) {
-  EXPECT_EQ(refusal("elastic", Merge{{0.5, 0.5}}), "");
-  EXPECT_EQ(refusal("elastic", ElasticAverage{0.5}), "");
-  EXPECT_EQ(refusal("elastic", Measure{}), "");
-  EXPECT_EQ(refusal("sync", Apply{{0.5, 0.5}}), "");
-  EXPECT_EQ(refusal("asp", Reject{0}), "");
-  EXPECT_EQ(refusal("gossip", Offer{0, 1, 1}), "");
-  EXPECT_EQ(refusal("gossip", Decline{0, 1, 1}), "");
-  EXPECT_EQ(refusal("gossip", Average{}), "");
+  EXPECT_EQ(refusal("elastic", {Merge{{0.5, 0.5}}}), "");
+  EXPECT_EQ(refusal("elastic", {ElasticAverage{0.5}}), "");
+  EXPECT_EQ(refusal("elastic", {Measure{}}), "");
+  EXPECT_EQ(refusal("sync", {Apply{{0.5, 0.5}}}), "");
+  EXPECT_EQ(refusal("gossip", {Offer{0, 1, 1}}), "");
+  EXPECT_EQ(refusal("gossip", {Decline{0, 1, 1}}), "");
+  EXPECT_EQ(refusal("gossip", {Average{}}), "");
 }
 
 TEST_F(DecisionsTest, TasksThatTheModelCannotRunAreRefused) {
@@ -176,7 +200,7 @@ TEST_F(DecisionsTest, TasksThatTheModelCannotRunAreRefused) {
          {Work::local, Work::in_place, Work::copied, Work::gradient, Work::pushed}) {
       Assign decision{0, 4};
       decision.work = work;
-      const std::string refused = refusal(strategy, decision);
+      const std::string refused = refusal(strategy, {decision});
       if (work == own) {
         EXPECT_EQ(refused, "") << strategy;
       } else {
@@ -187,8 +211,104 @@ TEST_F(DecisionsTest, TasksThatTheModelCannotRunAreRefused) {
 }
 
 TEST_F(DecisionsTest, AnAssignmentBeforeTheFirstEpochIsRefused) {
-  EXPECT_THAT(refusal<Joined>("elastic", Assign{0, 4}),
+  EXPECT_THAT(refusal<Joined>("elastic", {Assign{0, 4}}),
               testing::HasSubstr("before the first epoch has begun"));
+}
+
+TEST_F(DecisionsTest, WorkersThatDoNotExistAreRefused) {
+  EXPECT_EQ(refusal("elastic", {Assign{2, 4}}),
+            "the policy decided Assign for worker 2, but there are 2 workers");
+  EXPECT_EQ(refusal("elastic", {Assign{-1, 4}}),
+            "the policy decided Assign for worker -1, but there are 2 workers");
+  EXPECT_THAT(refusal("asp", {ApplyPushes{{2}}}), testing::HasSubstr("for worker 2"));
+  EXPECT_THAT(refusal("asp", {Reject{2}}), testing::HasSubstr("for worker 2"));
+  EXPECT_THAT(refusal("gossip", {Offer{2, 0, 1}}), testing::HasSubstr("for worker 2"));
+  EXPECT_THAT(refusal("gossip", {Offer{0, 2, 1}}), testing::HasSubstr("for worker 2"));
+  EXPECT_THAT(refusal("gossip", {Answer{0, 2, 1}}), testing::HasSubstr("for worker 2"));
+  EXPECT_THAT(refusal("gossip", {Decline{0, 2, 1}}), testing::HasSubstr("for worker 2"));
+  EXPECT_THAT(refusal("gossip", {CompleteExchange{0, 2, 1}}), testing::HasSubstr("for worker 2"));
+}
+
+TEST_F(DecisionsTest, WorkersThatAreBusyAreRefused) {
+  EXPECT_EQ(refusal("elastic", {Assign{0, 4}, Assign{0, 4}}),
+            "the policy decided Assign for worker 0, which is busy");
+  EXPECT_THAT(refusal("gossip", {Assign{0, 4}, Offer{0, 1, 1}}), testing::HasSubstr("is busy"));
+}
+
+TEST_F(DecisionsTest, MergesWhileAWorkerIsBusyAreRefused) {
+  const Assign step{1, 4};
+  EXPECT_EQ(refusal("elastic", {step, Merge{{0.5, 0.5}}}),
+            "the policy decided Merge while worker 1 is busy");
+  EXPECT_THAT(refusal("elastic", {step, ElasticAverage{0.5}}), testing::HasSubstr("is busy"));
+  EXPECT_THAT(refusal("elastic", {step, Measure{}}), testing::HasSubstr("is busy"));
+  EXPECT_THAT(refusal("gossip", {step, Average{}}), testing::HasSubstr("is busy"));
+  Assign gradient = step;
+  gradient.work = Work::gradient;
+  EXPECT_THAT(refusal("sync", {gradient, Apply{{0.5, 0.5}}}), testing::HasSubstr("is busy"));
+}
+
+TEST_F(DecisionsTest, AssignmentsWithoutRowsOrWithoutARateAreRefused) {
+  EXPECT_EQ(refusal("elastic", {Assign{0, 0}}),
+            "the policy assigned 1 parts of 0 rows to worker 0");
+  EXPECT_EQ(refusal("elastic", {Assign{0, 4, 0}}),
+            "the policy assigned 0 parts of 4 rows to worker 0");
+  EXPECT_EQ(refusal("elastic", {Assign{0, 4, 1, kNaN}}),
+            "the policy assigned a learning rate factor of nan to worker 0");
+}
+
+TEST_F(DecisionsTest, WeightsThatDoNotFitTheWorkersAreRefused) {
+  EXPECT_EQ(refusal("elastic", {Merge{{1}}}),
+            "the policy decided Merge with 1 weights, but there are 2 workers");
+  EXPECT_EQ(refusal("elastic", {Merge{{0.5, kNaN}}}),
+            "the policy decided Merge with the weight nan");
+  EXPECT_EQ(refusal("sync", {Apply{{0.5, 0.25, 0.25}}}),
+            "the policy decided Apply with 3 weights, but there are 2 workers");
+}
+
+TEST_F(DecisionsTest, PushesThatWereNotMadeAreRefused) {
+  EXPECT_EQ(refusal("asp", {Reject{0}}),
+            "the policy decided Reject for worker 0, which has not pushed");
+  EXPECT_EQ(refusal("asp", {ApplyPushes{{0}}}),
+            "the policy decided ApplyPushes for worker 0, which has not pushed");
+}
+
+TEST_F(DecisionsTest, APeerDoesNotExchangeModelsWithItself) {
+  EXPECT_EQ(refusal("gossip", {Offer{1, 1, 1}}),
+            "the policy decided Offer of worker 1 with itself");
+}
+
+TEST_F(DecisionsTest, APolicyThatCausesTheSameEventForEverIsStopped) {
+  const auto endless = testing::HasSubstr("its decisions cause the same events again");
+  EXPECT_THAT(refusal_of_loop<Merged>("elastic", Merge{{0.5, 0.5}}), endless);
+  EXPECT_THAT(refusal_of_loop<Measured>("elastic", Measure{}), endless);
+  // Assigns all 10 rows, and then asks for more of them.
+  class OutOfRowsAgain final : public Policy {
+    Decisions on(const Event& event) override {
+      if (std::holds_alternative<Finished>(event) || std::holds_alternative<OutOfRows>(event) ||
+          std::holds_alternative<EpochBegan>(event)) {
+        return {Assign{0, 4}};
+      }
+      return {};
+    }
+  } policy;
+  EXPECT_THAT(error_of("elastic", policy), endless);
+}
+
+TEST_F(DecisionsTest, RowsThatThePolicyLeavesUntrainedAreCounted) {
+  Once<EpochBegan> policy({Assign{0, 4}});
+  const auto models = make_models(setup_, parse_strategy("elastic"));
+  models->give(0, FloatBuffer(layout_of(setup_.network).size));
+  const auto executor = make_wall_clock(*models, 2);
+  Position position;
+  Scheduler scheduler(plan_, policy, *models, *executor, traits_, timeline_);
+  try {
+    scheduler.run_epoch(position, go_on);
+    FAIL() << "rows are left";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "the policy left rows of the epoch untrained: no worker is busy, and 4 of 10 rows "
+                 "were assigned");
+  }
 }
 
 TEST_F(DecisionsTest, ASingleWorkerHasNoPeersToSendAMessageTo) {

@@ -403,25 +403,25 @@ class LocalNetwork {
   }
   void act(int i, bool offers) {
     for (const auto& action : node(i).actions(0, offers)) {
-      std::visit(
-          Cases{[&](const NodeOffers& a) {
-                  ModelUpdate& offer = offers_[{i, a.to}];
-                  if (!a.again) offer = replicas_[i].offer();
-                  send({GossipMessage::Kind::offer, i, a.to, a.sequence}, offer);
-                },
-                [&](const NodeAnswers& a) {
-                  ModelUpdate& answer = answers_[{i, a.to}];
-                  if (!a.again) answer = replicas_[i].answer(came_[{a.to, i}]);
-                  send({GossipMessage::Kind::reply, i, a.to, a.sequence}, answer);
-                },
-                [&](const NodeDeclines& a) {
-                  send({GossipMessage::Kind::decline, i, a.to, a.sequence}, {});
-                },
-                [&](const NodeCompletes& a) {
-                  replicas_[i].complete_exchange(offers_[{i, a.from}], replies_[{a.from, i}]);
-                  ++exchanges_;
-                }},
-          action);
+      dispatch(
+          action,
+          [&](const NodeOffers& a) {
+            ModelUpdate& offer = offers_[{i, a.to}];
+            if (!a.again) offer = replicas_[i].offer();
+            send({GossipMessage::Kind::offer, i, a.to, a.sequence}, offer);
+          },
+          [&](const NodeAnswers& a) {
+            ModelUpdate& answer = answers_[{i, a.to}];
+            if (!a.again) answer = replicas_[i].answer(came_[{a.to, i}]);
+            send({GossipMessage::Kind::reply, i, a.to, a.sequence}, answer);
+          },
+          [&](const NodeDeclines& a) {
+            send({GossipMessage::Kind::decline, i, a.to, a.sequence}, {});
+          },
+          [&](const NodeCompletes& a) {
+            replicas_[i].complete_exchange(offers_[{i, a.from}], replies_[{a.from, i}]);
+            ++exchanges_;
+          });
     }
   }
   void send(const GossipMessage& message, const ModelUpdate& update) {

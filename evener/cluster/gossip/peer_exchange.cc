@@ -24,28 +24,29 @@ PeerExchange::PeerExchange(const GossipPeerOptions& options, std::uint64_t seed,
 
 void PeerExchange::act(bool offers) {
   for (const NodeAction& action : node_.actions(group_.now(), offers)) {
-    std::visit(Cases{[&](const NodeOffers& a) {
-                       if (!a.again) offered_[a.to] = replica_.offer();
-                       send(a.to, Wire::OFFER, a.sequence, offered_[a.to]);
-                       group_.at(a.to).cut = !group_.at(a.to).channel;
-                     },
-                     [&](const NodeAnswers& a) {
-                       PeerState& other = group_.at(a.to);
-                       if (!a.again) {
-                         exchange([&] { other.answered = replica_.answer(other.offer); });
-                         other.answered_sequence = a.sequence;
-                       }
-                       other.offer = {};
-                       send(a.to, Wire::REPLY, a.sequence, other.answered);
-                     },
-                     [&](const NodeDeclines& a) { send(a.to, Wire::DECLINE, a.sequence, {}); },
-                     [&](const NodeCompletes& a) {
-                       PeerState& other = group_.at(a.from);
-                       exchange([&] { replica_.complete_exchange(offered_[a.from], other.reply); });
-                       offered_.erase(a.from);
-                       other.reply = {};
-                     }},
-               action);
+    dispatch(
+        action,
+        [&](const NodeOffers& a) {
+          if (!a.again) offered_[a.to] = replica_.offer();
+          send(a.to, Wire::OFFER, a.sequence, offered_[a.to]);
+          group_.at(a.to).cut = !group_.at(a.to).channel;
+        },
+        [&](const NodeAnswers& a) {
+          PeerState& other = group_.at(a.to);
+          if (!a.again) {
+            exchange([&] { other.answered = replica_.answer(other.offer); });
+            other.answered_sequence = a.sequence;
+          }
+          other.offer = {};
+          send(a.to, Wire::REPLY, a.sequence, other.answered);
+        },
+        [&](const NodeDeclines& a) { send(a.to, Wire::DECLINE, a.sequence, {}); },
+        [&](const NodeCompletes& a) {
+          PeerState& other = group_.at(a.from);
+          exchange([&] { replica_.complete_exchange(offered_[a.from], other.reply); });
+          offered_.erase(a.from);
+          other.reply = {};
+        });
   }
   // Messages are lost only with a connection.
   const auto again = node_.remind();

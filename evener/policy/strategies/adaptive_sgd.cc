@@ -26,44 +26,45 @@ class AdaptiveSgd final : public Policy {
 
   Decisions on(const Event& event) override {
     decisions_.clear();
-    std::visit(Cases{[&](const Joined& e) {
-                       workers_.join(e);
-                       scaler_.join(e.worker);
-                       if (running_) give_batch(e.worker);
-                     },
-                     [&](const Lost& e) {
-                       workers_.lose(e.worker);
-                       scaler_.leave(e.worker);
-                       left_ += e.rows;
-                       quota_ += e.rows;
-                       out_of_rows_ = false;
-                       if (running_) continue_or_merge();
-                     },
-                     [&](const EpochBegan& e) {
-                       running_ = true;
-                       epoch_ = e.epoch;
-                       scaler_.begin_epoch(e.epoch);
-                       begin_mega_batch();
-                     },
-                     [&](const Finished& e) {
-                       workers_.at(e.worker).busy = false;
-                       scaler_.finished(e);
-                       continue_or_merge();
-                     },
-                     [&](const OutOfRows& e) {
-                       workers_.at(e.worker).busy = false;
-                       out_of_rows_ = true;
-                     },
-                     [&](const EpochEnded&) {
-                       running_ = false;
-                       if (scaler_.any_updates()) decisions_.emplace_back(Measure{});
-                     },
-                     [&](const Measured& e) { merge_and_scale(e.norms); },
-                     [&](const Merged&) {
-                       if (running_) begin_mega_batch();
-                     },
-                     Ignore<Suspected, InvalidPush, Delivered, TimerFired>{}},
-               event);
+    dispatch(
+        event,
+        [&](const Joined& e) {
+          workers_.join(e);
+          scaler_.join(e.worker);
+          if (running_) give_batch(e.worker);
+        },
+        [&](const Lost& e) {
+          workers_.lose(e.worker);
+          scaler_.leave(e.worker);
+          left_ += e.rows;
+          quota_ += e.rows;
+          out_of_rows_ = false;
+          if (running_) continue_or_merge();
+        },
+        [&](const EpochBegan& e) {
+          running_ = true;
+          epoch_ = e.epoch;
+          scaler_.begin_epoch(e.epoch);
+          begin_mega_batch();
+        },
+        [&](const Finished& e) {
+          workers_.at(e.worker).busy = false;
+          scaler_.finished(e);
+          continue_or_merge();
+        },
+        [&](const OutOfRows& e) {
+          workers_.at(e.worker).busy = false;
+          out_of_rows_ = true;
+        },
+        [&](const EpochEnded&) {
+          running_ = false;
+          if (scaler_.any_updates()) decisions_.emplace_back(Measure{});
+        },
+        [&](const Measured& e) { merge_and_scale(e.norms); },
+        [&](const Merged&) {
+          if (running_) begin_mega_batch();
+        },
+        Ignore<Suspected, InvalidPush, Delivered, TimerFired>{});
     return decisions_;
   }
 

@@ -13,12 +13,12 @@ class Sequential final : public Policy {
   Decisions on(const Event& event) override {
     Decisions decisions;
     const auto train = [&] { decisions = {workers_.assign(0, batch_, Work::local)}; };
-    std::visit(Cases{[&](const Joined& e) { workers_.join(e); },
-                     [&](const EpochBegan&) { train(); }, [&](const Finished&) { train(); },
-                     // A run that loses its only worker is over.
-                     Ignore<Lost, Suspected, InvalidPush, Delivered, OutOfRows, Measured, Merged,
-                            TimerFired, EpochEnded>{}},
-               event);
+    dispatch(
+        event, [&](const Joined& e) { workers_.join(e); }, [&](const EpochBegan&) { train(); },
+        [&](const Finished&) { train(); },
+        // A run that loses its only worker is over.
+        Ignore<Lost, Suspected, InvalidPush, Delivered, OutOfRows, Measured, Merged, TimerFired,
+               EpochEnded>{});
     return decisions;
   }
 

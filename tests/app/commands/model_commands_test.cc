@@ -198,7 +198,8 @@ TEST_F(ModelCommands, OneDeviceIsEnough) {
 }
 
 TEST_F(ModelCommands, OptionsPrintsTheTable) {
-  EXPECT_EQ(run({"options", "--markdown"}).out, contents_of(EVENER_SOURCE_DIR "/docs/options.md"));
+  EXPECT_EQ(run({"options", "--markdown"}).out, contents_of(EVENER_SOURCE_DIR "/docs/options.md"))
+      << "run: scripts/update_docs";
   EXPECT_EQ(json::parse(run({"options", "--json"}).out).at(0).at("name"), "data");
 }
 

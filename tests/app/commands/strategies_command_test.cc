@@ -77,7 +77,7 @@ TEST_F(Strategies, TheirPageIsCurrent) {
   ASSERT_NE(to, std::string::npos);
   EXPECT_EQ(page.substr(from + begin.size(), to - from - begin.size()),
             run({"strategies", "--markdown"}).out)
-      << "put the output of: evener strategies --markdown between the markers";
+      << "run: scripts/update_docs";
 }
 
 TEST_F(Strategies, MarkdownTablesHaveTheSameCellsInEveryRow) {

@@ -331,26 +331,27 @@ class GossipSimulation {
 
   void act(int i, bool offers) {
     for (const auto& action : node(i).actions(0, offers)) {
-      std::visit(Cases{[&](const NodeOffers& a) {
-                         trained_[static_cast<std::size_t>(i)] = 0;
-                         if (!a.again) offer(i, a.to);
-                         send({GossipMessage::Kind::offer, i, a.to, a.sequence});
-                       },
-                       [&](const NodeAnswers& a) {
-                         if (!a.again) answer(i, a.to);
-                         send({GossipMessage::Kind::reply, i, a.to, a.sequence});
-                       },
-                       [&](const NodeDeclines& a) {
-                         send({GossipMessage::Kind::decline, i, a.to, a.sequence});
-                       },
-                       [&](const NodeCompletes& a) {
-                         ++exchanges_;
-                         if (!rule_.push_sum) {
-                           model(i) += (answers_[{a.from, i}] - offered_[{i, a.from}].model) / 2;
-                           to_settle_.erase({i, a.from});
-                         }
-                       }},
-                 action);
+      dispatch(
+          action,
+          [&](const NodeOffers& a) {
+            trained_[static_cast<std::size_t>(i)] = 0;
+            if (!a.again) offer(i, a.to);
+            send({GossipMessage::Kind::offer, i, a.to, a.sequence});
+          },
+          [&](const NodeAnswers& a) {
+            if (!a.again) answer(i, a.to);
+            send({GossipMessage::Kind::reply, i, a.to, a.sequence});
+          },
+          [&](const NodeDeclines& a) {
+            send({GossipMessage::Kind::decline, i, a.to, a.sequence});
+          },
+          [&](const NodeCompletes& a) {
+            ++exchanges_;
+            if (!rule_.push_sum) {
+              model(i) += (answers_[{a.from, i}] - offered_[{i, a.from}].model) / 2;
+              to_settle_.erase({i, a.from});
+            }
+          });
     }
     // A refusal sends it to the next step with what it had.
     std::size_t& refusals = refusals_[static_cast<std::size_t>(i)];

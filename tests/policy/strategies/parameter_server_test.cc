@@ -324,16 +324,17 @@ std::vector<std::string> decisions_of(const std::string& strategy, std::vector<T
   Toy toy(strategy, std::move(nodes), 64, seed);
   std::vector<std::string> texts;
   toy.on_decision = [&](const Decision& decision, Toy&) {
-    std::visit(Cases{[&](const Assign& d) {
-                       texts.push_back(fmt::format("go {} {} {}", d.worker, d.rows, d.rate));
-                     },
-                     [&](const ApplyPushes& d) {
-                       texts.push_back(fmt::format("apply_pushes {} {} {}",
-                                                   fmt::join(d.workers, ","), d.share, d.damping));
-                     },
-                     [&](const Reject& d) { texts.push_back(fmt::format("reject {}", d.worker)); },
-                     [](const auto&) {}},
-               decision);
+    dispatch(
+        decision,
+        [&](const Assign& d) {
+          texts.push_back(fmt::format("go {} {} {}", d.worker, d.rows, d.rate));
+        },
+        [&](const ApplyPushes& d) {
+          texts.push_back(
+              fmt::format("apply_pushes {} {} {}", fmt::join(d.workers, ","), d.share, d.damping));
+        },
+        [&](const Reject& d) { texts.push_back(fmt::format("reject {}", d.worker)); },
+        [](const auto&) {});
   };
   for (int epoch = 0; epoch < 2; ++epoch) toy.epoch(2000);
   return texts;

@@ -198,7 +198,7 @@ TEST(StrategyOptions, SayWhatEachStrategyMakesOfThem) {
 TEST(OptionsDocs, AreCurrent) {
   std::ifstream file(EVENER_SOURCE_DIR "/docs/options.md");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  EXPECT_EQ(text, options_markdown()) << "run: evener options --markdown > docs/options.md";
+  EXPECT_EQ(text, options_markdown()) << "run: scripts/update_docs";
 }
 
 }  // namespace
