@@ -53,10 +53,15 @@ void EpochLedger::return_invalid(std::span<const Part> parts) {
   for (const auto& part : parts) rows().put_back(part.slice);
 }
 
-std::size_t EpochLedger::return_lost(int worker, std::span<const Part> parts, int most_losses) {
+std::size_t EpochLedger::return_lost(int worker, std::span<const Part> parts,
+                                     std::optional<int> most_losses) {
   std::size_t nominal = 0;
   const auto give_back = [&](const Slice& slice) {
-    rows().give_back(slice, most_losses);
+    if (most_losses) {
+      rows().give_back(slice, *most_losses);
+    } else {
+      rows().put_back(slice);
+    }
     nominal += slice.nominal;
   };
   WorkerLedger& ledger = of(worker);

@@ -42,9 +42,9 @@ class EpochLedger {
   /// The worker's task cannot be used: its rows are trained again.
   void return_invalid(std::span<const Part> parts);
   /// The worker is lost with the task that it had: the task's rows and its unmerged rows are
-  /// trained again. Error if some of them were lost `most_losses` times before. Returns the number
-  /// of rows, nominal.
-  std::size_t return_lost(int worker, std::span<const Part> parts, int most_losses);
+  /// trained again. Error if some of them were lost `most_losses` times before; without it, this
+  /// loss does not count. Returns the number of rows, nominal.
+  std::size_t return_lost(int worker, std::span<const Part> parts, std::optional<int> most_losses);
 
  private:
   struct WorkerLedger {

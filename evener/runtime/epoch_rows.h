@@ -46,7 +46,7 @@ class EpochRows {
   /// The slice was lost with its worker. Error if that happened `most` times before: the slice is
   /// then the likely cause.
   void give_back(const Slice& slice, int most);
-  /// The slice was trained, but its result is not used. This may happen any number of times.
+  /// The slice's result is not used, for another reason. This may happen any number of times.
   void put_back(const Slice& slice) { returned_.push_back(slice); }
 
   std::size_t next_row() const { return next_; }

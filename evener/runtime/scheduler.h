@@ -131,7 +131,9 @@ class Scheduler {
   void join(int worker);
   void update_membership();
   bool waits_for_workers() const;
-  void drop(int worker, const std::string& why, std::span<const Part> parts);
+  /// `blameless`: these parts, which it was training, are not why the worker is lost.
+  void drop(int worker, const std::string& why, std::span<const Part> parts,
+            bool blameless = false);
   /// Call after each use of the models: drops the workers whose device failed in it.
   void drop_failures();
 

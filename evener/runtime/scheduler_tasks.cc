@@ -107,7 +107,7 @@ void Scheduler::handle(Arrival arrival) {
   status(arrival.task.worker).busy = false;
   if (!arrival.failure.empty()) {
     models_.lose(arrival.task.worker);
-    return drop(arrival.task.worker, arrival.failure, arrival.task.parts);
+    return drop(arrival.task.worker, arrival.failure, arrival.task.parts, arrival.blameless);
   }
   if (!arrival.invalid.empty()) return refuse_invalid_push(arrival);
   complete_task(arrival);

@@ -55,13 +55,15 @@ void Scheduler::lose(int worker, const std::string& why) {
   drop(worker, why, {});
 }
 
-void Scheduler::drop(int worker, const std::string& why, std::span<const Part> parts) {
+void Scheduler::drop(int worker, const std::string& why, std::span<const Part> parts,
+                     bool blameless) {
   const std::string reason = blame(workers_[static_cast<std::size_t>(worker)].name, why);
   timeline_.set_lost(worker, true);
   if (--present_ == 0 && !executor_.waits_for_workers()) throw DeviceError(reason);
   dropped_workers_.push_back(reason);
   const int most = executor_.waits_for_workers() ? kMostLossesInCluster : 1;
-  const std::size_t nominal = ledger_.return_lost(worker, parts, most);
+  const std::size_t nominal =
+      ledger_.return_lost(worker, parts, blameless ? std::nullopt : std::optional(most));
   status(worker) = {.lost = true};
   notify(Lost{worker, nominal, executor_.now()});
 }

@@ -63,6 +63,7 @@ struct Arrival {
   double loss_sum = 0;  // over the task's rows
   TaskStats stats;
   std::string failure;                     // not empty: the worker is lost, and why
+  bool blameless = false;                  // the task's batch cannot be the cause of the failure
   std::string invalid;                     // not empty: the push cannot be used, and why
   std::optional<GossipMessage> message{};  // set: this message has arrived, and no task has ended
 };

@@ -60,6 +60,14 @@ TEST_F(EpochLedgerTest, RowsOfALostWorkerAreTrainedAgainUnlessTheyAreMerged) {
   EXPECT_THROW(ledger_.return_lost(1, again.parts, 1), Error) << "two workers failed on this batch";
 }
 
+TEST_F(EpochLedgerTest, LossesThatTheBatchDidNotCauseMayBeAnyNumber) {
+  for (int i = 0; i < 20; ++i) {
+    const Task task = task_of(0);
+    EXPECT_EQ(ledger_.return_lost(0, task.parts, std::nullopt), 4U);
+  }
+  EXPECT_EQ(task_of(0).parts[0].slice.losses, 0);
+}
+
 TEST_F(EpochLedgerTest, AfterItIsClosedTheCallersPositionIsNotUsed) {
   ledger_.add_trained(task_of(0), 3, true);
   ledger_.close();

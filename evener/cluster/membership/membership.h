@@ -20,8 +20,9 @@ namespace evener {
 struct Client {
   std::shared_ptr<Channel> channel;
   wire::Hello hello;
-  int slot = -1;    // of a worker; -1: none
-  int server = -1;  // number of a shard server; -1: it is none
+  int slot = -1;      // of a worker; -1: none
+  int server = -1;    // number of a shard server; -1: it is none
+  bool left = false;  // it sent a leave message
 };
 
 struct MembershipOptions {

@@ -33,6 +33,7 @@ void ClientSession::received(Message message) {
     case wire::Head::kHeartbeat:
       return;
     case wire::Head::kLeave:
+      client.left = true;
       return client.channel->close(head.leave().why());
     default:
       throw Error("a message that a coordinator does not take");

@@ -147,7 +147,7 @@ void CoordinatorService::disconnected(Client& client, const std::string& why) {
   if (client.slot < 0) return;
   worker_states_.leave(client.slot);
   if (host_) host_->session(static_cast<std::uint64_t>(client.slot)).disconnect(client.channel);
-  if (lost) orders_.lose(client.slot, why);
+  if (lost) orders_.lose(client.slot, why, client.left);
 }
 
 void CoordinatorService::answer_status(Client& client, const wire::StatusRequest& request) {

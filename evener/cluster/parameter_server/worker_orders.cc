@@ -6,10 +6,11 @@ namespace evener {
 
 namespace {
 
-Arrival failed(Task task, const std::string& why) {
+Arrival failed(Task task, const std::string& why, bool blameless) {
   Arrival arrival;
   arrival.task = std::move(task);
   arrival.failure = why;
+  arrival.blameless = blameless;
   return arrival;
 }
 
@@ -23,16 +24,16 @@ std::optional<wire::Order> WorkerOrders::assign(Task task, int shards, std::uint
         change->worker != task.worker) {
       continue;
     }
-    item = failed(std::move(task), std::string(change->why));
+    item = failed(std::move(task), std::string(change->why), true);
     return std::nullopt;
   }
   WorkerSlot& slot = slots_[static_cast<std::size_t>(task.worker)];
   return slot.assign(std::move(task), shards, generation, now);
 }
 
-void WorkerOrders::lose(int worker, const std::string& why) {
+void WorkerOrders::lose(int worker, const std::string& why, bool left) {
   if (auto task = slots_[static_cast<std::size_t>(worker)].abandon()) {
-    put(failed(std::move(*task), why));
+    put(failed(std::move(*task), why, left));
   } else {
     put(MembershipChange{MembershipChange::Kind::lost, worker, why, 0});
   }

@@ -25,8 +25,8 @@ class WorkerOrders {
   /// Returns the order for the task's worker. Returns nothing if the worker was lost before: the
   /// task then fails.
   std::optional<wire::Order> assign(Task task, int shards, std::uint64_t generation, Seconds now);
-  /// The worker is lost. Its task, if it had one, has failed.
-  void lose(int worker, const std::string& why);
+  /// The worker is lost, or has left by itself. Its task, if it had one, has failed.
+  void lose(int worker, const std::string& why, bool left);
   void put(Arrival arrival) { items_.push_back(std::move(arrival)); }
   void put(MembershipChange change) { items_.push_back(std::move(change)); }
 

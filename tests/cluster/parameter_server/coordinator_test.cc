@@ -391,9 +391,8 @@ TEST_P(CoordinatorTest, AHundredJoinsAndLeavesLeakNothing) {
   TestWorker steady(data_, setting, address_of(*nodes), 0);
   std::size_t files = 0, threads = 0;
   std::atomic<int> visits = 0;
-  std::atomic<bool> over = false;
-  std::thread churn([&] {
-    while (visits < 100 && !over) {
+  std::jthread churn([&](const std::stop_token& stop) {
+    while (visits < 100 && !stop.stop_requested()) {
       TestWorker visitor(data_, setting, address_of(*nodes), 1,
                          named(fmt::format("{}", visits.load())));
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -412,7 +411,7 @@ TEST_P(CoordinatorTest, AHundredJoinsAndLeavesLeakNothing) {
     ASSERT_TRUE(engine->run_epoch(position, go_on));
     position = {position.step, epoch + 1, 0, 0};
   }
-  over = true;
+  churn.request_stop();
   churn.join();
   EXPECT_EQ(visits, 100);
   // gRPC keeps a varying number of its own.
