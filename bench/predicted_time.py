@@ -35,8 +35,8 @@ def main():
     parser.add_argument("--slow", type=float, default=0.25, help="speed of the second worker")
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
-    common = [args.data, "--hidden", 128, "--loss", "softmax", "--dropout", 0, "--quiet"]
-    training = [*common, "--strategy", args.strategy, "--epochs", 6, "--checkpoint-minutes", 0, "--json"]
+    common = [args.data, "--hidden", 128, "--loss", "softmax", "--dropout", 0]
+    training = [*common, "--quiet", "--strategy", args.strategy, "--epochs", 6, "--checkpoint-minutes", 0, "--json"]
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(args.repeat):

@@ -62,6 +62,11 @@ void sync_directory_of(const std::string& path) {
 
 }  // namespace
 
+bool is_missing(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::status(path, unknown).type() == std::filesystem::file_type::not_found;
+}
+
 MappedFile::MappedFile(const std::string& path) {
   // Non-blocking: opening a named pipe without a writer must not hang before its type is checked.
   const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

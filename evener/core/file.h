@@ -7,6 +7,9 @@
 
 namespace evener {
 
+/// Whether there is nothing at `path`; false if that cannot be found out.
+bool is_missing(const std::string& path);
+
 /// A regular file mapped read-only. Throws Error with the path and the system's reason.
 /// Reads fail (SIGBUS) if another process shortens the file while it is mapped. Evener therefore
 /// always replaces files (AtomicFile) and never rewrites them.

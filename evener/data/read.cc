@@ -30,6 +30,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 }
 
 MappedFile open_data(const std::string& path) {
+  if (is_missing(path)) throw UsageError(path + ": there is no such file");
   try {
     return MappedFile(path);
   } catch (const Error& error) {

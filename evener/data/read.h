@@ -28,7 +28,8 @@ struct ReadOptions {
   std::vector<std::string> label_names;
 };
 
-/// Throws DataError (`file:line: what is wrong`) for anything that is not well-formed.
+/// Throws DataError (`file:line: what is wrong`) for anything that is not well-formed, and
+/// UsageError if there is no such file.
 Dataset read_dataset(const std::string& path, const ReadOptions& options);
 
 /// Writes multi-label text with header, to a temporary file that is renamed when complete.

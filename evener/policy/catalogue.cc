@@ -9,45 +9,11 @@
 #include "evener/core/error.h"
 #include "evener/core/nearest.h"
 #include "evener/policy/built_in_strategies.h"
+#include "evener/policy/row_check.h"
 
 namespace evener {
 
 namespace {
-
-/// Throws Error with what is wrong with a row, before a user can choose it.
-void check_row(const Strategy& row, const std::list<Strategy>& others) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(fmt::format("strategy '{}': {}", row.name, why));
-  };
-  const bool is_plain = std::all_of(row.name.begin(), row.name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  });
-  if (row.name.empty() || !is_plain) refuse("a name has lower-case letters, digits and dashes");
-  if (!row.make) refuse("its row makes no policy");
-  if (row.sharing == Sharing::peers && !row.gossip) refuse("its row has no rule for its peers");
-  StrategyValues values;
-  const auto options = options_of(row);
-  for (const auto& option : options) values.set(option, option.value);
-  for (const auto& preset : row.presets) {
-    for (const auto& entry : preset.values) {  // option name and value
-      const auto option = std::find_if(options.begin(), options.end(), [&](const auto& other) {
-        return other.name == entry.first;
-      });
-      if (option == options.end()) {
-        refuse(preset.name + " is of an option it does not have: " + entry.first);
-      }
-      values.set(*option, entry.second);
-    }
-  }
-  for (const auto& other : others) {
-    if (other.name == row.name) refuse("there is one of this name");
-    for (const auto& choice : row.automatic) {
-      for (const auto& taken : other.automatic) {
-        if (taken.what == choice.what) refuse(other.name + " is automatic where it wants to be");
-      }
-    }
-  }
-}
 
 void add_row(std::list<Strategy>& rows, Strategy row) {
   check_row(row, rows);

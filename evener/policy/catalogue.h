@@ -13,8 +13,14 @@ namespace evener {
 const std::list<Strategy>& strategies();
 
 /// Adds a strategy of the program that uses this library. Call it from one thread, before the
-/// library uses the catalogue. Error if the row is incomplete or its name is taken.
+/// library uses the catalogue. Error if the row is incomplete, or if its name or that of an option
+/// is taken.
 void register_strategy(Strategy strategy);
+
+/// The names that options of strategies cannot have, because commands have options of these names.
+/// The part of the program that has these options sets the function before main() begins.
+using ReservedNames = std::vector<std::string> (*)();
+bool reserve_option_names(ReservedNames names);
 
 /// UsageError with the nearest name if there is none.
 const Strategy& find_strategy(const std::string& name);
@@ -26,6 +32,9 @@ struct StrategyChoice {
 
   /// NAME and the options that differ from their defaults.
   std::string text() const;
+
+  /// The options of the strategy that set its batch sizes here; empty: it uses the run's.
+  std::vector<std::string> batch_options() const;
 
   // The functions of the row with these values (strategy.h).
   std::string hint(const HintSetup& setup) const;

@@ -71,6 +71,10 @@ struct Strategy {
   int order = std::numeric_limits<int>::max();
   Sharing sharing = Sharing::single;
   std::vector<StrategyOption> options = {};
+  /// Those of its options that set its batch sizes in place of --global-batch-size and
+  /// --batch-size-per-device. If one of them is "auto", the policy derives it from the run's batch
+  /// size. Empty: the run's batch size is the strategy's.
+  std::vector<std::string> batch_options = {};
   /// Empty: there is one set of defaults, and no option `preset`.
   std::vector<Preset> presets = {};
   std::function<std::unique_ptr<Policy>(const PolicyConfig& config)> make = {};

@@ -74,6 +74,13 @@ std::string StrategyChoice::text() const {
   return text;
 }
 
+std::vector<std::string> StrategyChoice::batch_options() const {
+  const std::vector<std::string>& names = strategy->batch_options;
+  const bool derived = std::any_of(names.begin(), names.end(),
+                                   [&](const auto& name) { return values.is(name, "auto"); });
+  return derived ? std::vector<std::string>{} : names;
+}
+
 std::string StrategyChoice::hint(const HintSetup& setup) const {
   return strategy->hint ? strategy->hint(values, setup) : "";
 }

@@ -110,6 +110,13 @@ TEST_F(FileTest, ErrorsNameTheFileAndTheReason) {
               AllOf(HasSubstr(name("no/such/folder")), HasSubstr("No such file")));
 }
 
+TEST_F(FileTest, OnlyWhatIsNotThereIsMissing) {
+  EXPECT_TRUE(is_missing(name("none")));
+  EXPECT_TRUE(is_missing(name("none/deeper")));
+  EXPECT_FALSE(is_missing(folder_));
+  EXPECT_FALSE(is_missing("/dev/null"));
+}
+
 TEST_F(FileTest, CommitOntoADirectoryFailsAndLeavesNothing) {
   fs::create_directory(name("d"));
   EXPECT_THROW(write_atomically(name("d"), {}), Error);

@@ -72,7 +72,7 @@ TEST(WriteMade, ReplacesOnlyIfForced) {
   other.features = {"new0", "new1"};
   EXPECT_THAT(error_of(other, set, false), HasSubstr("exists already"));
   EXPECT_EQ(contents_of(folder.file("set/features.txt")), "f0\nf1\n");
-  EXPECT_THROW(check_target(set, false), Error);
+  EXPECT_THROW(check_target(set, false), UsageError);
   EXPECT_NO_THROW(check_target(set, true));
   write_made(other, set, true);
   EXPECT_EQ(contents_of(folder.file("set/features.txt")), "new0\nnew1\n");

@@ -93,7 +93,7 @@ TEST(PackageIndex, SaysWhatIsWrongWithAFile) {
   const auto error = [](const std::string& path) {
     return error_of([&] { read_package_index(path); });
   };
-  EXPECT_THAT(error(folder.file("absent")), HasSubstr("absent: cannot open"));
+  EXPECT_THAT(error(folder.file("absent")), HasSubstr("absent: there is no such file"));
   EXPECT_THAT(error(folder.file("empty", "")), HasSubstr("holds no package"));
   EXPECT_THAT(error(folder.file("")), HasSubstr("is a directory"));
 

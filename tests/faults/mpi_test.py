@@ -155,7 +155,7 @@ class Ranks(unittest.TestCase):
         process = self.start(3, str(self.path / "nothing"))
         self.assertNotEqual(process.finish(), 0)
         self.assertEqual(process.said().count("evener: error: "), 1, process.said())
-        self.assertIn("nothing: cannot open", process.said())
+        self.assertIn("nothing: there is no such file", process.said())
         process = self.start(3, *self.new("run", "--strategy", "sync"))
         self.assertNotEqual(process.finish(), 0)
         self.assertIn("--strategy sync: is for the devices of one machine", process.said())

@@ -152,6 +152,36 @@ TEST(Catalogue, AChoiceCallsTheFunctionsOfItsRow) {
   EXPECT_EQ(parse_strategy("adaptive-hogbatch").hint(large), "") << "it finds its own sizes";
 }
 
+/// Rows of the first assignment to one worker.
+std::size_t first_batch(const StrategyChoice& choice, std::size_t batch, std::size_t per_device,
+                        bool in_place) {
+  PolicyConfig config;
+  config.batch = batch;
+  config.batch_per_device = per_device;
+  config.values = choice.values;
+  const auto policy = choice.strategy->make(config);
+  policy->on(Joined{0, {.name = "worker", .in_place = in_place}});
+  for (const auto& decision : policy->on(EpochBegan{0, 100'000})) {
+    if (const auto* assign = std::get_if<Assign>(&decision)) return assign->rows;
+  }
+  return 0;
+}
+
+TEST(Catalogue, EveryRowSaysWhetherItUsesTheRunsBatchSize) {
+  std::vector<std::string> texts{"adaptive-sgd:b-max=64", "adaptive-sgd:preset=released"};
+  for (const auto& strategy : strategies()) texts.push_back(strategy.name);
+  for (const auto& text : texts) {
+    SCOPED_TRACE(text);
+    const StrategyChoice choice = parse_strategy(text);
+    for (const bool in_place : {true, false}) {
+      const std::size_t rows = first_batch(choice, 600, 0, in_place);
+      EXPECT_GT(rows, 0U);
+      EXPECT_EQ(rows != first_batch(choice, 900, 0, in_place), choice.batch_options().empty());
+      EXPECT_EQ(rows != first_batch(choice, 600, 300, in_place), choice.batch_options().empty());
+    }
+  }
+}
+
 TEST(Catalogue, RefusesRowsThatAreNotComplete) {
   const auto refusal = [](auto change) -> std::string {
     Strategy row = find_strategy("sma");
@@ -174,6 +204,12 @@ TEST(Catalogue, RefusesRowsThatAreNotComplete) {
               HasSubstr("released is of an option it does not have: pull"));
   EXPECT_THAT(refusal([](Strategy& row) { row.options[0].value = "2"; }),
               HasSubstr("pull: '2' is not a number"));
+  EXPECT_THAT(refusal([](Strategy& row) { row.options[0].name = "Pull it"; }),
+              HasSubstr("strategy 'ours': option 'Pull it': a name has lower-case"));
+  EXPECT_THAT(refusal([](Strategy& row) { row.options.push_back(row.options[0]); }),
+              HasSubstr("option 'pull' is listed twice"));
+  EXPECT_THAT(refusal([](Strategy& row) { row.batch_options = {"batch"}; }),
+              HasSubstr("batch_options names an option it does not have: batch"));
   EXPECT_THAT(refusal([](Strategy& row) { row.automatic = {{AutoFor::nodes}}; }),
               HasSubstr("dasp is automatic"));
   EXPECT_THROW(find_strategy("ours"), UsageError) << "none of them is there";

@@ -58,10 +58,7 @@ double parse_number(const std::string& text, const std::string& option) {
 CompareOptions compare_options(const TrainOptions& train) {
   const CompareArgs& args = train.compare;
   CompareOptions options;
-  const char* usual =
-      train.mode == Mode::compare_nodes ? "bsp,asp,ssp,dssp,dasp" : "sync,elastic,sma,adaptive-sgd";
-  options.strategies = split(args.strategies.empty() ? usual : args.strategies);
-  if (options.strategies.empty()) throw UsageError("--strategies: no strategy is named");
+  options.strategies = strategies_of(train);
   options.seeds = args.seeds;
   options.evaluations_per_epoch = args.evaluations_per_epoch;
   if (!args.target.empty()) {
@@ -94,6 +91,9 @@ void check_writable(const std::string& folder) {
   std::filesystem::path ancestor = std::filesystem::absolute(folder);
   while (!std::filesystem::exists(ancestor)) ancestor = ancestor.parent_path();
   if (!std::filesystem::is_directory(ancestor)) {
+    if (std::filesystem::exists(folder)) {
+      throw UsageError(folder + ": exists and is not a directory; choose another one with -o");
+    }
     throw Error(fmt::format("{}: cannot create: {} is not a folder", folder, ancestor.string()));
   }
   if (access(ancestor.c_str(), W_OK) != 0) {

@@ -35,11 +35,14 @@ bool writes_text(const ConvertOptions& options) {
 
 void run(const ConvertOptions& options) {
   const bool text = writes_text(options);
+  const bool from_cache = is_cache(options.in);
+  if (from_cache && options.format != "auto") {
+    throw UsageError("--format has no effect on " + options.in + ": it is a cache, not text");
+  }
   ReadOptions read;
   read.format = options.format == "auto" ? Format::automatic : parse_format(options.format);
   read.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const Dataset data =
-      is_cache(options.in) ? open_cache(options.in, true) : read_dataset(options.in, read);
+  const Dataset data = from_cache ? open_cache(options.in, true) : read_dataset(options.in, read);
   if (text) {
     write_multilabel(data, options.out);
   } else {

@@ -1,4 +1,5 @@
 // evener dataset
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +19,25 @@ namespace evener {
 
 namespace {
 
+using Names = std::vector<std::string>;
+
+const Names kDebian{"debian-tags", "debian-depends"};
+const Names kSynthetic{"synthetic"};
+/// Data sets whose test rows are chosen here; fashion-mnist has its own.
+const Names kSplit{"debian-tags", "debian-depends", "synthetic"};
+const Names kAll{"debian-tags", "debian-depends", "fashion-mnist", "synthetic"};
+
+bool contains(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Where an option has an effect.
+struct OptionScope {
+  const CLI::Option* option;
+  Names data_sets;
+  bool in_shape;  // --shape sets it
+};
+
 struct DatasetOptions {
   std::string name;
   std::string directory;
@@ -27,7 +47,23 @@ struct DatasetOptions {
   std::string shape;
   double test_share = 0.1;
   std::uint64_t seed = 0;
+  std::vector<OptionScope> scopes;
 };
+
+/// UsageError if an option was given that this data set, or its shape, would ignore.
+void check_scopes(const DatasetOptions& options) {
+  for (const auto& [option, data_sets, in_shape] : options.scopes) {
+    if (option->count() == 0) continue;
+    if (!contains(data_sets, options.name)) {
+      throw UsageError(fmt::format("{} has no effect on {}: it is an option of {}",
+                                   option->get_name(), options.name, fmt::join(data_sets, ", ")));
+    }
+    if (in_shape && !options.shape.empty()) {
+      throw UsageError(
+          fmt::format("{} has no effect with --shape, which sets it", option->get_name()));
+    }
+  }
+}
 
 int all_cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -50,12 +86,11 @@ MadeData make(DatasetOptions options) {
 }
 
 void run(const DatasetOptions& options) {
-  const std::vector<std::string> names{"debian-tags", "debian-depends", "fashion-mnist",
-                                       "synthetic"};
-  if (std::find(names.begin(), names.end(), options.name) == names.end()) {
+  if (!contains(kAll, options.name)) {
     throw UsageError(fmt::format("unknown data set '{}'{}; valid: {}", options.name,
-                                 did_you_mean(options.name, names), fmt::join(names, ", ")));
+                                 did_you_mean(options.name, kAll), fmt::join(kAll, ", ")));
   }
+  check_scopes(options);
   const std::string directory =
       options.directory.empty() ? "data/" + options.name : options.directory;
   check_target(directory, options.force);
@@ -90,41 +125,52 @@ void add_dataset(CLI::App& app, Shell&) {
       "  evener dataset synthetic --rows 100000 --labels 20000 -o data/large");
   auto options = std::make_shared<DatasetOptions>();
   DatasetOptions& o = *options;
-  const auto number = [&](const char* name, auto& value, const std::string& help,
-                          const char* group) {
-    command->add_option(name, value, help + fmt::format(" ({})", value))
-        ->type_name("N")
-        ->group(group);
+  const auto number = [&](const char* name, auto& value, const std::string& help) {
+    return command->add_option(name, value, help + fmt::format(" ({})", value))->type_name("N");
+  };
+  const auto scoped = [&](CLI::Option* option, const Names& data_sets, const char* group,
+                          bool in_shape = false) {
+    option->group(group);
+    o.scopes.push_back({option, data_sets, in_shape});
   };
   command->add_option("NAME", o.name, "data set to make; see below")->required();
   command->add_option("-o,--output", o.directory, "folder to write (data/NAME)")->type_name("PATH");
   command->add_flag("--force", o.force, "replace an existing data set");
-  number("--test-share", o.test_share, "share of the rows for testing", "Options");
-  number("--seed", o.seed, "seed of the split, or of the synthetic data", "Options");
+  const char* split = "Options for debian-* and synthetic";
+  scoped(number("--test-share", o.test_share, "share of the rows for testing"), kSplit, split,
+         true);
+  scoped(number("--seed", o.seed, "seed of the split, or of the synthetic data"), kSplit, split);
   const char* debian = "Options for debian-*";
-  command->add_option("--index", o.debian.index, "Packages file to read (default: those of apt)")
-      ->type_name("PATH")
-      ->group(debian);
-  number("--min-feature-packages", o.debian.min_feature_packages,
-         "keep features that occur in at least N packages; 0: the data set's default", debian);
-  number("--min-label-packages", o.debian.min_label_packages,
-         "keep labels that occur in at least N packages; 0: the data set's default", debian);
+  scoped(
+      command
+          ->add_option("--index", o.debian.index, "Packages file to read (default: those of apt)")
+          ->type_name("PATH"),
+      kDebian, debian);
+  scoped(number("--min-feature-packages", o.debian.min_feature_packages,
+                "keep features that occur in at least N packages; 0: the data set's default"),
+         kDebian, debian);
+  scoped(number("--min-label-packages", o.debian.min_label_packages,
+                "keep labels that occur in at least N packages; 0: the data set's default"),
+         kDebian, debian);
   const char* synthetic = "Options for synthetic";
   SyntheticOptions& s = o.synthetic;
-  command
-      ->add_option("--shape", o.shape, "take the sizes of a published data set: " + shape_names())
-      ->type_name("NAME")
-      ->group(synthetic);
-  number("--rows", s.rows, "training rows", synthetic);
-  number("--features", s.features, "features", synthetic);
-  number("--labels", s.labels, "labels", synthetic);
-  number("--features-per-row", s.features_per_row, "mean number of features in a row", synthetic);
-  number("--labels-per-row", s.labels_per_row, "mean number of labels in a row", synthetic);
-  number("--feature-exponent", s.feature_exponent, "exponent of the Zipf distribution of features",
-         synthetic);
-  number("--label-exponent", s.label_exponent, "exponent of the Zipf distribution of labels",
-         synthetic);
-  number("--noise", s.noise, "share of features that are noise", synthetic);
+  scoped(command
+             ->add_option("--shape", o.shape,
+                          "take the sizes of a published data set: " + shape_names())
+             ->type_name("NAME"),
+         kSynthetic, synthetic);
+  const auto of_shape = [&](CLI::Option* option) { scoped(option, kSynthetic, synthetic, true); };
+  of_shape(number("--rows", s.rows, "training rows"));
+  of_shape(number("--features", s.features, "features"));
+  of_shape(number("--labels", s.labels, "labels"));
+  of_shape(number("--features-per-row", s.features_per_row, "mean number of features in a row"));
+  of_shape(number("--labels-per-row", s.labels_per_row, "mean number of labels in a row"));
+  scoped(number("--feature-exponent", s.feature_exponent,
+                "exponent of the Zipf distribution of features"),
+         kSynthetic, synthetic);
+  of_shape(
+      number("--label-exponent", s.label_exponent, "exponent of the Zipf distribution of labels"));
+  scoped(number("--noise", s.noise, "share of features that are noise"), kSynthetic, synthetic);
   command->callback([options] { run(*options); });
 }
 

@@ -7,6 +7,7 @@
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/shell/output.h"
+#include "evener/core/error.h"
 #include "evener/run/options/applicable.h"
 #include "evener/run/options/config.h"
 
@@ -67,6 +68,7 @@ void add_options(CLI::App& app, Shell&) {
   command->add_flag("--markdown", form->markdown, "as docs/options.md");
   command->add_flag("--json", form->json, "as JSON");
   command->callback([form] {
+    if (form->json && form->markdown) throw UsageError("--json and --markdown: choose one");
     print(form->json ? table_json() : form->markdown ? options_markdown() : default_config_text());
   });
 }

@@ -5,6 +5,7 @@
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/shell/output.h"
+#include "evener/core/error.h"
 #include "evener/policy/catalogue.h"
 
 namespace evener {
@@ -46,6 +47,10 @@ std::string catalogue_json(const std::string& name) {
 }
 
 void run(const Args& args) {
+  if (args.json && args.markdown) throw UsageError("--json and --markdown: choose one");
+  if (args.markdown && !args.name.empty()) {
+    throw UsageError("--markdown prints all strategies: leave " + args.name + " out");
+  }
   if (args.json) return print(catalogue_json(args.name));
   if (args.markdown) return print(strategies_markdown());
   if (!args.name.empty()) return print_text(strategy_text(find_strategy(args.name)));
@@ -63,7 +68,7 @@ void add_strategies(CLI::App& app, Shell&) {
   auto args = std::make_shared<Args>();
   command->add_option("NAME", args->name, "show this one with its options");
   command->add_flag("--json", args->json, "as JSON");
-  command->add_flag("--markdown", args->markdown, "as in docs/strategies.md");
+  command->add_flag("--markdown", args->markdown, "all of them, as in docs/strategies.md");
   command->callback([args] { run(*args); });
 }
 

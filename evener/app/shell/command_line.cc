@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "evener/app/commands/commands.h"
 #include "evener/app/shell/help.h"
 #include "evener/app/shell/output.h"
@@ -26,7 +28,7 @@ constexpr const char* kExamples =
     "  evener test runs/tags data/debian-tags\n"
     "  evener predict runs/tags data/debian-tags -k 3 | head\n"
     "\n"
-    "`evener COMMAND --help` says more about each.";
+    "`evener COMMAND --help`, or `evener help COMMAND`, says more about each.";
 
 /// `--learning_rate` is `--learning-rate`; values and what follows `--` stay as they are.
 std::string with_dashes(std::string argument) {
@@ -48,12 +50,43 @@ std::vector<std::string> arguments_of(int argc, const char* const* argv) {
   return arguments;
 }
 
-std::vector<std::string> long_names(const CLI::App& command) {
+/// `evener help train` is `evener train --help`.
+std::vector<std::string> with_help_option(std::vector<std::string> arguments) {
+  if (arguments.empty() || arguments.front() != "help") return arguments;
+  if (arguments.size() > 2) {
+    throw UsageError("unexpected argument '" + arguments[2] + "'; help is for one command");
+  }
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+  return arguments;
+}
+
+std::vector<std::string> long_names(const CLI::App& command, bool hidden = true) {
   std::vector<std::string> names;
   for (const auto* option : command.get_options()) {
+    if (!hidden && option->get_group().empty()) continue;
     for (const auto& name : option->get_lnames()) names.push_back(name);
   }
   return names;
+}
+
+/// Names the commands that have the option, else the nearest one of this command.
+[[noreturn]] void refuse_option(const CLI::App& app, const CLI::App& command,
+                                const std::string& name) {
+  std::vector<std::string> others;
+  for (const auto* other : app.get_subcommands({})) {
+    const auto names = long_names(*other, false);
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      others.push_back("evener " + other->get_name());
+    }
+  }
+  if (!others.empty()) {
+    const std::string here = &command == &app ? "evener" : "evener " + command.get_name();
+    throw UsageError(
+        fmt::format("--{} is not an option of {}, but of {}", name, here, fmt::join(others, ", ")));
+  }
+  throw UsageError("unknown option '--" + name + "'" +
+                   did_you_mean(name, long_names(command), "--"));
 }
 
 /// Runs before parsing, so that the error names a misspelt option and not its value.
@@ -65,7 +98,7 @@ void check_names(const CLI::App& app, const std::vector<std::string>& arguments)
       const std::string name = argument.substr(2, argument.find('=') - 2);
       const auto names = long_names(*command);
       if (std::find(names.begin(), names.end(), name) == names.end()) {
-        throw UsageError("unknown option '--" + name + "'" + did_you_mean(name, names, "--"));
+        refuse_option(app, *command, name);
       }
     } else if (command == &app && argument[0] != '-') {
       std::vector<std::string> names;
@@ -159,7 +192,7 @@ void print_warning(const std::string& text) {
 int run_command_line(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe then fails with EPIPE
   try {
-    return run(arguments_of(argc, argv));
+    return run(with_help_option(arguments_of(argc, argv)));
   } catch (const UsageError& problem) {
     return report(problem.what(), 2);
   } catch (const std::bad_alloc&) {

@@ -73,7 +73,7 @@ const std::vector<Shape>& synthetic_shapes();
 SyntheticOptions synthetic_of_shape(const std::string& name, SyntheticOptions base = {});
 
 /// Writes train.txt, test.txt, labels.txt, features.txt, train.names.txt, test.names.txt (those
-/// that have contents) and README.txt: all or nothing. An existing directory is an error unless
+/// that have contents) and README.txt: all or nothing. An existing directory is a UsageError unless
 /// `force` is set and it holds a data set and nothing else.
 void write_made(const MadeData& data, const std::string& directory, bool force);
 /// Throws the error that `write_made` would throw, before the data set is made.

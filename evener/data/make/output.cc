@@ -46,8 +46,8 @@ bool is_ours(const fs::path& file) {
 void check_replaceable(const fs::path& target) {
   for (const auto& entry : fs::directory_iterator(target)) {
     if (is_ours(entry.path()) && !entry.is_directory()) continue;
-    throw Error(entry.path().string() + " is not part of a data set: " + target.string() +
-                " is not replaced; remove it or choose another directory");
+    throw UsageError(entry.path().string() + " is not part of a data set: " + target.string() +
+                     " is not replaced; remove it or choose another directory");
   }
 }
 
@@ -124,8 +124,10 @@ void check_target(const std::string& directory, bool force) {
   std::error_code code;
   const fs::file_status status = fs::symlink_status(target, code);
   if (!fs::exists(status)) return;
-  if (!fs::is_directory(status)) throw Error(target.string() + " exists and is not a directory");
-  if (!force) throw Error(target.string() + " exists already (--force replaces it)");
+  if (!fs::is_directory(status)) {
+    throw UsageError(target.string() + " exists and is not a directory");
+  }
+  if (!force) throw UsageError(target.string() + " exists already (--force replaces it)");
   check_replaceable(target);
 }
 

@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "evener/core/error.h"
+#include "evener/core/file.h"
 
 namespace evener {
 
@@ -114,6 +115,7 @@ std::string read_command() {
 
 // zlib passes uncompressed files through.
 std::string read_file(const std::string& path) {
+  if (is_missing(path)) throw UsageError(path + ": there is no such file");
   if (std::filesystem::is_directory(path)) throw Error(path + ": is a directory, not an index");
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), &gzclose);
   if (!file) throw Error(path + ": cannot open: " + std::strerror(errno));

@@ -126,6 +126,7 @@ Strategy adaptive_hogbatch_strategy() {
            number_option("min-utilization", "0.5", 0, 1,
                          "an accelerator's batches stay so large that it reaches this share of the "
                          "best throughput seen (ours)")}),
+      .batch_options = {"cpu-batch", "accelerator-batch"},
       .presets = {paper_preset(), released_preset({{"writeback", "overwrite"}})},
       .make =
           [](const PolicyConfig& config) {

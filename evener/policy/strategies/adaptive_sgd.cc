@@ -135,6 +135,7 @@ Strategy adaptive_sgd_strategy() {
                                     "batches go to the device that is free, or each device gets an "
                                     "equal share")}),
           join_options(normalized_merge_options(), rate_schedule_options())),
+      .batch_options = {"b-max"},
       .presets = {paper_preset(), released_preset({{"b-max", "1024"},
                                                    {"b-min", "32"},
                                                    {"b-start", "min"},

@@ -48,6 +48,7 @@ Strategy hogbatch_strategy() {
       .order = 30,
       .sharing = Sharing::shared,
       .options = hogbatch_options(),
+      .batch_options = {"cpu-batch", "accelerator-batch"},
       .presets = {paper_preset(), released_preset({{"writeback", "overwrite"}})},
       .make = [](const PolicyConfig& config) { return std::make_unique<Hogbatch>(config.values); },
       .hint = hint,

@@ -27,6 +27,7 @@ Strategy hogwild_strategy() {
           .order = 20,
           .sharing = Sharing::in_place,
           .options = {cpu_batch_option()},
+          .batch_options = {"cpu-batch"},
           .make =
               [](const PolicyConfig& config) {
                 const auto batch = static_cast<std::size_t>(config.values.number("cpu-batch"));

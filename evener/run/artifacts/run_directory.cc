@@ -110,6 +110,9 @@ RunDirectory::RunDirectory(const std::string& path, Open open) : path_(path) {
   if (open == Open::resume) {
     if (!fs::is_directory(path, error)) throw UsageError(path + ": there is no run to resume");
   } else {
+    if (fs::exists(path, error) && !fs::is_directory(path, error)) {
+      throw UsageError(path + ": exists and is not a directory; choose another one");
+    }
     fs::create_directories(path, error);
     if (error) fail(path, "cannot create", error.value());
     // Does not write a lock file into a directory that is not a run directory. If it is locked,

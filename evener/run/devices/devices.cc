@@ -66,6 +66,25 @@ bool in_host_memory(const std::string& name) {
       "--memory-limit: {} works in the machine's memory; only accelerators can be limited", name));
 }
 
+/// A limit for processors alone has no effect: an error, or a note if the limit comes from a
+/// resumed run, which may have had other devices.
+std::string note_or_refuse_limit(const TrainOptions& options, const std::vector<std::string>& names,
+                                 const FoundDevices& found) {
+  if (trimmed(options.memory_limit).empty()) return "";
+  if (!std::all_of(names.begin(), names.end(), in_host_memory)) return "";
+  if (!options.resume.empty()) {
+    return "--memory-limit limits nothing here: there is no accelerator, and the processor works "
+           "in the machine's memory";
+  }
+  if (trimmed(options.devices) != "auto") refuse_host_limit(names.front());
+  throw UsageError(fmt::format(
+      "--memory-limit: --devices auto finds only {} here, which works in the machine's memory; "
+      "only accelerators can be limited{}",
+      found.list,
+      found.left_out.empty() ? ""
+                             : fmt::format(" (left out: {})", fmt::join(found.left_out, "; "))));
+}
+
 /// Converts megabytes to bytes; `part` is the user's text, for messages.
 std::size_t parse_limit(const std::string& part, const std::string& number) {
   std::size_t megabytes = 0;
@@ -206,6 +225,7 @@ RunDevices open_devices(const TrainOptions& options, const DeviceContext& contex
     names.push_back(name);
   }
   const auto limits = parse_memory_limits(options.memory_limit, names);
+  const std::string limit_note = note_or_refuse_limit(options, names, found);
   RunDevices devices;
   for (std::size_t i = 0; i < names.size(); ++i) {
     devices.devices.push_back(context.make(names[i], {.memory_limit = limits[i],
@@ -218,12 +238,7 @@ RunDevices open_devices(const TrainOptions& options, const DeviceContext& contex
   if (!found.left_out.empty()) {
     devices.notes.push_back(fmt::format("left out: {}", fmt::join(found.left_out, "; ")));
   }
-  if (!trimmed(options.memory_limit).empty() &&
-      std::all_of(names.begin(), names.end(), in_host_memory)) {
-    devices.notes.emplace_back(
-        "--memory-limit limits nothing here: there is no accelerator, and the processor works in "
-        "the machine's memory");
-  }
+  if (!limit_note.empty()) devices.notes.push_back(limit_note);
   if (auto note = crowding(names); !note.empty()) devices.notes.push_back(std::move(note));
   devices.speeds = parse_emulation(options.emulate, names);
   return devices;

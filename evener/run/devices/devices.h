@@ -37,7 +37,8 @@ struct DeviceContext {
 };
 
 /// --devices, --emulate and --memory-limit: "cpu:1,cpu:1". UsageError if the list is empty or names
-/// a device twice; `cpu:T` may occur several times, each with its own threads.
+/// a device twice; `cpu:T` may occur several times, each with its own threads. UsageError for a
+/// memory limit if no device has its own memory.
 RunDevices open_devices(const TrainOptions& options, const DeviceContext& context);
 
 /// Opens the device of a command that uses only one; `option` names it in messages. The memory

@@ -64,7 +64,7 @@ std::string why_not_in_mode(const OptionInfo& info, Mode mode) {
 std::string why_not_applicable(const OptionInfo& info, const TrainOptions& options, Mode mode) {
   if (auto why = why_not_in_mode(info, mode); !why.empty()) return why;
   for (const auto& need : info.needs) {
-    if (!need.holds(options)) return " " + need.what;
+    if (const std::string why = need(options); !why.empty()) return " " + why;
   }
   return "";
 }

@@ -36,6 +36,11 @@ std::string text_of_each(const std::vector<Meaning>& meanings, const Text& text)
   return all;
 }
 
+bool are_numbers(const std::vector<Meaning>& meanings) {
+  return std::all_of(meanings.begin(), meanings.end(),
+                     [](const auto& meaning) { return meaning.option.choices.empty(); });
+}
+
 bool has_option(const std::string& strategy, const std::string& name) {
   const auto options = options_of(*parse_strategy(strategy).strategy);
   return std::any_of(options.begin(), options.end(),
@@ -45,7 +50,8 @@ bool has_option(const std::string& strategy, const std::string& name) {
 OptionInfo strategy_option(const std::vector<Meaning>& meanings) {
   OptionInfo info;
   info.name = meanings.front().option.name;
-  info.kind = OptionKind::text;
+  info.kind = OptionKind::text;  // numbers too: some may be "auto"
+  info.value_name = std::string(are_numbers(meanings) ? "N" : "");
   std::vector<std::string> names;
   for (const auto& [option, owners] : meanings) {
     info.help += fmt::format("{}{}: {}", info.help.empty() ? "" : ". ", fmt::join(owners, ", "),
@@ -57,10 +63,11 @@ OptionInfo strategy_option(const std::vector<Meaning>& meanings) {
   });
   info.default_text =
       text_of_each(meanings, [](const StrategyOption& option) { return option.value; });
-  info.needs = {{[name = info.name](const TrainOptions& options) {
-                   return options.strategy == "auto" || has_option(options.strategy, name);
-                 },
-                 fmt::format("needs --strategy {}", fmt::join(names, ", "))}};
+  info.needs = {condition(
+      [name = info.name](const TrainOptions& options) {
+        return options.strategy == "auto" || has_option(options.strategy, name);
+      },
+      fmt::format("needs --strategy {}", fmt::join(names, ", ")))};
   info.get = [name = info.name](const TrainOptions& options) {
     const auto found = options.strategy_options.find(name);
     return found == options.strategy_options.end() ? std::string() : found->second;

@@ -124,8 +124,8 @@ std::vector<Row> connection_options() {
       flag_option({"insecure", "", "listen beyond this machine without TLS"}, &C::insecure)
           .only(kListening)
           .except(kMpiModes, kSetByLauncher)
-          .needs({[](const TrainOptions& o) { return o.cluster.tls.empty(); },
-                  "has no effect with --tls"})
+          .needs(condition([](const TrainOptions& o) { return o.cluster.tls.empty(); },
+                           "has no effect with --tls"))
           .in(Command::train, {.help = "listen beyond this machine without TLS (with --peers)"})
           .in(Command::worker, {.help = "listen beyond this machine without TLS (with --peers)"}),
       path_option({"tls", "", "mutual TLS with the files of this folder (see evener certs)"},
@@ -215,8 +215,8 @@ std::vector<OptionInfo> compare_rows() {
           .value("lr"),
       text_option({"grid", "", "factors of --learning-rate to tune over"}, &A::grid)
           .value("X,...")
-          .needs(
-              {[](const TrainOptions& o) { return !o.compare.tune.empty(); }, "needs --tune lr"}),
+          .needs(condition([](const TrainOptions& o) { return !o.compare.tune.empty(); },
+                           "needs --tune lr")),
   };
   for (auto& row : rows) {
     const bool selects = row.info.name == "virtual";

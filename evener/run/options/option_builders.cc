@@ -83,6 +83,12 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 }  // namespace
 
+Need condition(std::function<bool(const TrainOptions&)> holds, std::string what) {
+  return [holds = std::move(holds), what = std::move(what)](const TrainOptions& options) {
+    return holds(options) ? std::string() : what;
+  };
+}
+
 Row Row::shaping() const {
   Row row = *this;
   row.info.shapes_model = true;

@@ -42,6 +42,9 @@ class Field {
   V CompareArgs::*of_compare_ = nullptr;
 };
 
+/// "" while the condition holds, else `what`.
+Need condition(std::function<bool(const TrainOptions&)> holds, std::string what);
+
 /// Builder of a row: each function returns the row with one property added.
 struct Row {
   OptionInfo info;
@@ -95,8 +98,9 @@ Row integer_option(OptionHead head, Field<int> field, int low, int high);
 /// Parses an integer option outside the table, with the same UsageError as the table.
 int parse_whole_number(const std::string& name, const std::string& text, int low, int high);
 
-/// The parts of the table: training; the processes of a cluster; comparisons.
-std::vector<OptionInfo> train_rows();
+/// The parts of the table: training, with the options of strategies among them; the processes of a
+/// cluster; comparisons.
+std::vector<OptionInfo> train_rows(const std::vector<OptionInfo>& of_strategies);
 std::vector<OptionInfo> cluster_rows();
 std::vector<OptionInfo> compare_rows();
 /// One option for each option name in the catalogue of strategies. Its help lists the strategies

@@ -13,18 +13,31 @@ namespace evener {
 
 namespace {
 
-std::vector<OptionInfo> make_table() {
-  std::vector<OptionInfo> table = train_rows();
+std::vector<OptionInfo> make_table(const std::vector<OptionInfo>& of_strategies) {
+  std::vector<OptionInfo> table = train_rows(of_strategies);
   for (const auto& rows : {cluster_rows(), compare_rows()}) {
     table.insert(table.end(), rows.begin(), rows.end());
   }
   return table;
 }
 
+/// All names on the command line that are not those of strategies.
+std::vector<std::string> reserved_names() {
+  std::vector<std::string> names{"help", "config"};
+  for (const auto& info : make_table({})) {
+    names.push_back(info.name);
+    if (info.kind == OptionKind::flag) names.push_back("no-" + info.name);
+  }
+  return names;
+}
+
+// Before main(), so that a program cannot register a strategy that makes two options of one name.
+[[maybe_unused]] const bool kReserved = reserve_option_names(reserved_names);
+
 }  // namespace
 
 const std::vector<OptionInfo>& train_option_table() {
-  static const std::vector<OptionInfo> table = make_table();
+  static const std::vector<OptionInfo> table = make_table(catalogue_options());
   return table;
 }
 
@@ -69,6 +82,21 @@ std::string strategy_of(const TrainOptions& o) {
   std::string text = o.strategy;
   for (const auto& [name, value] : o.strategy_options) text += ":" + name + "=" + value;
   return text;
+}
+
+std::vector<std::string> strategies_of(const TrainOptions& o) {
+  if (!kCompareModes.contains(o.mode)) return {o.strategy};
+  const char* usual =
+      o.mode == Mode::compare_nodes ? "bsp,asp,ssp,dssp,dasp" : "sync,elastic,sma,adaptive-sgd";
+  const std::string list = o.compare.strategies.empty() ? usual : o.compare.strategies;
+  std::vector<std::string> strategies;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    if (comma > at) strategies.push_back(list.substr(at, comma - at));
+    at = comma + 1;
+  }
+  if (strategies.empty()) throw UsageError("--strategies: no strategy is named");
+  return strategies;
 }
 
 Training training_of(const TrainOptions& o) {

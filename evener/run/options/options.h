@@ -127,11 +127,9 @@ struct Exclusion {
   std::string why;
 };
 
-/// A condition on other options for an option to have an effect: "needs --early-stop".
-struct Need {
-  std::function<bool(const TrainOptions&)> holds;
-  std::string what;
-};
+/// Why an option has no effect with the other options as they are, such as "needs --early-stop".
+/// Empty: it has an effect.
+using Need = std::function<std::string(const TrainOptions&)>;
 
 /// Overrides of a row in one command. Empty: as in the others.
 struct CommandText {
@@ -182,6 +180,8 @@ std::string options_markdown();
 
 /// "NAME:option=value:...", as the policy catalogue parses it.
 std::string strategy_of(const TrainOptions& options);
+/// The strategies that the command trains by, as the user names them: those to compare, or one.
+std::vector<std::string> strategies_of(const TrainOptions& options);
 Training training_of(const TrainOptions& options);
 Schedule schedule_of(const TrainOptions& options);
 TransformOptions transform_of(const TrainOptions& options);

@@ -3,6 +3,9 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "evener/policy/catalogue.h"
 #include "evener/run/options/option_builders.h"
 
 namespace evener {
@@ -27,17 +30,35 @@ constexpr const char* kVirtual = ": with --virtual the devices are those of the 
 constexpr const char* kNodes = ": with --nodes each node is a share of this machine's cores";
 
 Need optimizer_is(const std::string& one, const std::string& other = "") {
-  return {[=](const T& o) { return o.optimizer == one || o.optimizer == other; },
-          "needs --optimizer " + one + (other.empty() ? "" : " or " + other)};
+  return condition([=](const T& o) { return o.optimizer == one || o.optimizer == other; },
+                   "needs --optimizer " + one + (other.empty() ? "" : " or " + other));
 }
 
 Need has_hidden_layers() {
-  return {[](const T& o) { return !o.hidden.empty(); }, "needs hidden layers: see --hidden"};
+  return condition([](const T& o) { return !o.hidden.empty(); },
+                   "needs hidden layers: see --hidden");
 }
 
 Need evaluates() {
-  return {[](const T& o) { return !o.test.empty() || o.validation_share > 0; },
-          "needs something to evaluate on: --test or --validation-share"};
+  return condition([](const T& o) { return !o.test.empty() || o.validation_share > 0; },
+                   "needs something to evaluate on: --test or --validation-share");
+}
+
+/// The strategy, or one of several to compare, uses the batch size of the run.
+Need uses_batch_size() {
+  return [](T o) -> std::string {
+    std::string own;
+    for (const auto& text : strategies_of(o)) {
+      if (text == "auto") return "";  // what it chooses uses it
+      o.strategy = text;
+      const StrategyChoice choice = parse_strategy(strategy_of(o));
+      const auto options = choice.batch_options();
+      if (options.empty()) return "";
+      own += fmt::format("{}{} has {}", own.empty() ? "" : ", ", choice.strategy->name,
+                         fmt::join(options, " and "));
+    }
+    return "has no effect here: " + own + " instead";
+  };
 }
 
 std::vector<Row> data_options() {
@@ -72,7 +93,7 @@ std::vector<Row> data_options() {
                    "folder of the binary copies; empty: EVENER_CACHE_DIR, else evener in the "
                    "user's cache folder"},
                   &T::cache_dir)
-          .needs({[](const T& o) { return o.cache; }, "has no effect with --no-cache"}),
+          .needs(condition([](const T& o) { return o.cache; }, "has no effect with --no-cache")),
       integer_option({"read-threads", "threads", "threads that read text data; 0: one per core"},
                      &T::read_threads, 0, 1024),
   };
@@ -142,12 +163,14 @@ std::vector<Row> schedule_options() {
   std::vector<Row> rows{
       integer_option({"global-batch-size", "rows", "rows of one update, over all devices"},
                      &T::global_batch_size, 1, kMany)
-          .needs({[](const T& o) { return o.batch_size_per_device == 0; },
-                  "has no effect with --batch-size-per-device"}),
+          .needs(uses_batch_size())
+          .needs(condition([](const T& o) { return o.batch_size_per_device == 0; },
+                           "has no effect with --batch-size-per-device")),
       integer_option({"batch-size-per-device", "rows",
                       "rows of one device's step, where devices step at the same time; 0: the "
                       "strategy derives it from --global-batch-size"},
-                     &T::batch_size_per_device, 0, kMany),
+                     &T::batch_size_per_device, 0, kMany)
+          .needs(uses_batch_size()),
       choice_option(
           {"balance", "",
            "give batches equal numbers of rows, or about equal numbers of non-zeros (nnz)"},
@@ -163,12 +186,12 @@ std::vector<Row> schedule_options() {
                     {"constant", "step", "cosine"}),
       real_option({"decay-epochs", "epochs", "epochs between two cuts (decay step)"},
                   &T::decay_epochs, kPositive)
-          .needs({[](const T& o) { return o.decay == "step"; }, "needs --decay step"}),
+          .needs(condition([](const T& o) { return o.decay == "step"; }, "needs --decay step")),
       real_option({"decay-factor", "",
                    "factor of each cut (decay step), or share that is left at the end (cosine)"},
                   &T::decay_factor, {0, 1})
-          .needs(
-              {[](const T& o) { return o.decay != "constant"; }, "needs --decay step or cosine"}),
+          .needs(condition([](const T& o) { return o.decay != "constant"; },
+                           "needs --decay step or cosine")),
       integer_option(
           {"average", "epochs", "average the weights over this many last epochs; 0: off"},
           &T::average, 0, kMany)
@@ -251,7 +274,8 @@ std::vector<Row> evaluation_options() {
           .except(kCompareModes, kAllEpochs)
           .except(kGossipModes, kNotForGossip)
           .except(Mode::profile, kNoEvaluation)
-          .needs({[](const T& o) { return o.early_stop != "none"; }, "needs --early-stop"}),
+          .needs(
+              condition([](const T& o) { return o.early_stop != "none"; }, "needs --early-stop")),
   };
 }
 
@@ -297,6 +321,7 @@ std::vector<Row> output_options() {
       flag_option({"quiet", "", "print warnings and errors only, no progress"}, &T::quiet)
           .per_call()
           .also(kWorkerModes | Mode::server)
+          .except(Mode::profile, ": a profile shows no progress")
           .in(Command::worker, {.help = "print errors only"})
           .in(Command::server, {.help = "print errors only"}),
   };
@@ -304,7 +329,7 @@ std::vector<Row> output_options() {
 
 }  // namespace
 
-std::vector<OptionInfo> train_rows() {
+std::vector<OptionInfo> train_rows(const std::vector<OptionInfo>& of_strategies) {
   std::vector<OptionInfo> all;
   const auto add = [&](const char* group, const std::vector<Row>& rows) {
     for (const auto& row : rows) {
@@ -317,7 +342,7 @@ std::vector<OptionInfo> train_rows() {
   add("Optimizer", optimizer_options());
   add("Training", schedule_options());
   add("Devices and strategy", strategy_options());
-  for (const auto& info : catalogue_options()) {
+  for (const auto& info : of_strategies) {
     add("Devices and strategy", {Row{info}.except(Mode::profile, kOneDevice)});
   }
   add("Evaluation", evaluation_options());

@@ -216,6 +216,17 @@ TEST_F(Compare, WrongArgumentsAreRefusedBeforeAnythingIsTrained) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
+TEST_F(Compare, ABatchSizeThatNoStrategyUsesIsRefused) {
+  expect_error(
+      compare({"--strategies", "hogwild,adaptive-sgd:b-max=8", "--global-batch-size", "4"}), 2,
+      "--global-batch-size has no effect here: hogwild has cpu-batch, adaptive-sgd has "
+      "b-max instead");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+  const Outcome one = run(compare({"--strategies", "hogwild,sync", "--global-batch-size", "4",
+                                   "--devices", "cpu:1,cpu:1", "--seeds", "1"}));
+  EXPECT_EQ(one.code, 0) << one.err;
+}
+
 TEST_F(Compare, HasNoOptionsOfASingleRun) {
   const std::string help = run({"compare", "--help"}).out;
   for (const char* name : {"resume", "checkpoint-every", "checkpoint-minutes", "keep", "early-stop",

@@ -146,6 +146,14 @@ TEST_F(ModelCommands, ConvertGoesToTheCacheFormatAndBack) {
             json::parse(run({"info", folder_ / "train.txt", "--json"}).out));
 }
 
+TEST_F(ModelCommands, ConvertRefusesAFormatForACache) {
+  ASSERT_EQ(run({"convert", folder_ / "train.txt", folder_ / "a.evd"}).code, 0);
+  expect_error({"convert", folder_ / "a.evd", folder_ / "b.txt", "--format", "libsvm"}, 2,
+               "--format has no effect on " + (folder_ / "a.evd") + ": it is a cache");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "b.txt"));
+  EXPECT_EQ(run({"convert", folder_ / "a.evd", folder_ / "b.txt", "--format", "auto"}).code, 0);
+}
+
 TEST_F(ModelCommands, DatasetMakesAFolderToTrainOn) {
   const std::string data = folder_ / "synthetic";
   const Outcome made = run(
@@ -153,8 +161,54 @@ TEST_F(ModelCommands, DatasetMakesAFolderToTrainOn) {
   ASSERT_EQ(made.code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("200 training rows"));
   EXPECT_EQ(run({"train", data, "-o", folder_ / "run", "--epochs", "1"}).code, 0);
-  const Outcome again = run({"dataset", "synthetic", "-o", data});
-  EXPECT_NE(again.code, 0);
+}
+
+TEST_F(ModelCommands, DatasetRefusesOptionsThatADataSetIgnores) {
+  struct Scope {
+    const char* option;
+    std::vector<std::string> data_sets;
+    bool in_shape = false;
+  };
+  const std::vector<std::string> debian{"debian-tags", "debian-depends"}, synthetic{"synthetic"},
+      split{"debian-tags", "debian-depends", "synthetic"};
+  const std::vector<Scope> scopes{{"--test-share", split, true},
+                                  {"--seed", split},
+                                  {"--index", debian},
+                                  {"--min-feature-packages", debian},
+                                  {"--min-label-packages", debian},
+                                  {"--shape", synthetic},
+                                  {"--rows", synthetic, true},
+                                  {"--features", synthetic, true},
+                                  {"--labels", synthetic, true},
+                                  {"--features-per-row", synthetic, true},
+                                  {"--labels-per-row", synthetic, true},
+                                  {"--feature-exponent", synthetic},
+                                  {"--label-exponent", synthetic, true},
+                                  {"--noise", synthetic}};
+  for (const auto& line : lines_of(run({"dataset", "--help"}).out)) {
+    if (!line.starts_with("  --") || line.starts_with("  --force ")) continue;
+    EXPECT_TRUE(std::any_of(scopes.begin(), scopes.end(),
+                            [&](const auto& scope) {
+                              return line.starts_with(std::string("  ") + scope.option + " ");
+                            }))
+        << "not in this table: " << line;
+  }
+  // Later checks find this path, so that nothing is made.
+  const std::string taken = folder_ / "train.txt";
+  for (const auto& [option, data_sets, in_shape] : scopes) {
+    SCOPED_TRACE(option);
+    for (const char* name : {"debian-tags", "debian-depends", "fashion-mnist", "synthetic"}) {
+      const bool has = std::count(data_sets.begin(), data_sets.end(), name) > 0;
+      expect_error(
+          {"dataset", name, option, "1", "-o", taken}, 2,
+          has ? "exists and is not a directory"
+              : std::string(option) + " has no effect on " + name + ": it is an option of");
+    }
+    if (data_sets.back() != "synthetic" || std::string(option) == "--shape") continue;
+    expect_error({"dataset", "synthetic", "--shape", "eurlex-4k", option, "1", "-o", taken}, 2,
+                 in_shape ? std::string(option) + " has no effect with --shape, which sets it"
+                          : "exists and is not a directory");
+  }
 }
 
 TEST_F(ModelCommands, DevicesAreMeasured) {
@@ -193,6 +247,8 @@ TEST_F(ModelCommands, OneDeviceIsEnough) {
   expect_error({"profile", "cpu:1,cpu:1", folder_.path()}, 2, "this command works on one device");
   expect_error({"profile", "auto", folder_.path()}, 2, "a profile is of one device");
   expect_error({"profile", "cpu:1", folder_.path(), "--devices", "cpu:1"}, 2, "--devices: ");
+  expect_error({"profile", "cpu:1", folder_.path(), "--quiet"}, 2,
+               "--quiet: a profile shows no progress");
   EXPECT_THAT(run({"profile", "--help"}).out,
               AllOf(HasSubstr("opencl:P.D.S"), HasSubstr("cuda:N")));
 }
@@ -201,6 +257,7 @@ TEST_F(ModelCommands, OptionsPrintsTheTable) {
   EXPECT_EQ(run({"options", "--markdown"}).out, contents_of(EVENER_SOURCE_DIR "/docs/options.md"))
       << "run: scripts/update_docs";
   EXPECT_EQ(json::parse(run({"options", "--json"}).out).at(0).at("name"), "data");
+  expect_error({"options", "--json", "--markdown"}, 2, "--json and --markdown: choose one");
 }
 
 }  // namespace

@@ -68,6 +68,17 @@ TEST_F(Strategies, JsonHasThemAll) {
   EXPECT_EQ(json::parse(run({"strategies", "adaptive-sgd", "--json"}).out), adaptive);
 }
 
+TEST_F(Strategies, OneFormIsPrintedAtATime) {
+  expect_error({"strategies", "--json", "--markdown"}, 2, "--json and --markdown: choose one");
+  expect_error({"strategies", "sync", "--markdown"}, 2, "--markdown prints all strategies");
+}
+
+TEST_F(Strategies, HelpShowsWhichOfTheirOptionsAreNumbers) {
+  EXPECT_THAT(run({"train", "--help"}).out,
+              AllOf(HasSubstr("\n  --pull N "), HasSubstr("\n  --cpu-batch N "),
+                    HasSubstr("\n  --writeback WORD "), HasSubstr("\n  --rate-scaling WORD ")));
+}
+
 TEST_F(Strategies, TheirPageIsCurrent) {
   const std::string page = contents_of(EVENER_SOURCE_DIR "/docs/strategies.md");
   const std::string begin = "<!-- options -->\n", end = "<!-- /options -->";
@@ -113,7 +124,10 @@ TEST_F(SeveralDevices, StrategiesThatCannotRunAreRefusedBeforeAnythingIsWritten)
   expect_refused({"--devices", "cpu:1,cpu:1", "--strategy", "sequential"}, "trains on one device");
   for (const char* strategy :
        {"adaptive-sgd:b-min=64:b-max=32", "adaptive-hogbatch:cpu-min=64:cpu-max=2"}) {
-    expect_refused({"--devices", "cpu:1,cpu:1", "--strategy", strategy}, "the batch bounds cross");
+    expect_error({"train", folder_ / "train.txt", "-o", folder_ / "refused", "--devices",
+                  "cpu:1,cpu:1", "--strategy", strategy},
+                 2, "the batch bounds cross");
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "refused"));
   }
 }
 
@@ -236,8 +250,9 @@ TEST_F(SeveralDevices, DivergenceStopsWithTheReasonAndLeavesNoModel) {
     SCOPED_TRACE(strategy);
     const std::string name = std::string("run-") + strategy;
     const Outcome outcome =
-        run(training(name, {"--devices", "cpu:1,cpu:1", "--strategy", strategy, "--optimizer",
-                            "sgd", "--learning-rate", "1e30", "--l2", "1"}));
+        run({"train", folder_ / "train.txt", "-o", folder_ / name, "--hidden", "8", "--epochs", "5",
+             "--devices", "cpu:1,cpu:1", "--strategy", strategy, "--optimizer", "sgd",
+             "--learning-rate", "1e30", "--l2", "1"});
     EXPECT_EQ(outcome.code, 1);
     EXPECT_THAT(outcome.err, AllOf(HasSubstr("evener: error: "), HasSubstr("diverged"),
                                    HasSubstr("--learning-rate")));
@@ -252,8 +267,8 @@ TEST_F(SeveralDevices, DivergenceStopsWithTheReasonAndLeavesNoModel) {
 TEST_F(SeveralDevices, OneRowAStepOnALargeModelGivesAHint) {
   const auto hogwild = [&](const std::string& name, const std::string& strategy,
                            const std::string& hidden) {
-    return run(training(name, {"--devices", "cpu:1,cpu:1", "--strategy", strategy, "--optimizer",
-                               "sgd", "--hidden", hidden, "--epochs", "1"}))
+    return run({"train", folder_ / "train.txt", "-o", folder_ / name, "--devices", "cpu:1,cpu:1",
+                "--strategy", strategy, "--optimizer", "sgd", "--hidden", hidden, "--epochs", "1"})
         .err;
   };
   EXPECT_THAT(hogwild("a", "hogwild", "4000"), HasSubstr("\nhint: CPU threads step on one row at a "
@@ -261,6 +276,17 @@ TEST_F(SeveralDevices, OneRowAStepOnALargeModelGivesAHint) {
   EXPECT_THAT(hogwild("b", "hogbatch", "4000"), HasSubstr("faster: hogbatch:cpu-batch=32, "));
   EXPECT_THAT(hogwild("c", "hogbatch", "8"), Not(HasSubstr("hint: ")));
   EXPECT_THAT(hogwild("d", "hogbatch:cpu-batch=32", "4000"), Not(HasSubstr("hint: ")));
+}
+
+TEST_F(SeveralDevices, ABatchSizeThatTheStrategyDoesNotUseIsRefused) {
+  for (const std::string option : {"--global-batch-size", "--batch-size-per-device"}) {
+    for (const char* strategy : {"hogwild", "hogbatch", "adaptive-hogbatch"}) {
+      expect_error({"train", folder_ / "train.txt", "-o", folder_ / "refused", "--devices",
+                    "cpu:1,cpu:1", "--strategy", strategy, option, "16"},
+                   2, option + " has no effect here: " + strategy + " has cpu-batch");
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "refused"));
 }
 
 class Simulate : public CommandTest {
@@ -273,9 +299,8 @@ class Simulate : public CommandTest {
   }
   std::vector<std::string> simulation(const std::string& name,
                                       const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> all{
-        "simulate", kCluster, folder_ / "data",      "-o", folder_ / name, "--epochs", "3",
-        "--hidden", "8",      "--global-batch-size", "32"};
+    std::vector<std::string> all{"simulate", kCluster, folder_ / "data", "-o", folder_ / name,
+                                 "--epochs", "3",      "--hidden",       "8"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }

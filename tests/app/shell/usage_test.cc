@@ -152,6 +152,33 @@ TEST_F(Usage, UnknownNamesGiveTheNearest) {
   expect_error({"dataset", "debian-tag", "-o", folder_ / "d"}, 2, "(did you mean 'debian-tags'?)");
 }
 
+TEST_F(Usage, AnOptionOfOtherCommandsNamesThem) {
+  expect_error({"train", "--seeds", "3"}, 2,
+               "--seeds is not an option of evener train, but of evener compare\n");
+  expect_error({"train", "--no-force"}, 2, "unknown option '--no-force'");
+  expect_error({"info", "--top=3", "x"}, 2,
+               "is not an option of evener info, but of evener predict");
+  // Options that a command has only to say why it does not take them do not count.
+  expect_error(
+      {"worker", "--patience", "3"}, 2,
+      "--patience is not an option of evener worker, but of evener train, evener simulate, "
+      "evener coordinator\n");
+  expect_error({"--virtual", "x"}, 2,
+               "--virtual is not an option of evener, but of evener compare");
+}
+
+TEST_F(Usage, HelpIsACommandToo) {
+  for (const auto& command : commands()) {
+    const Outcome outcome = run({"help", command});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.out, run({command, "--help"}).out) << command;
+    EXPECT_THAT(outcome.err, IsEmpty());
+  }
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  expect_error({"help", "trian"}, 2, "unknown command 'trian' (did you mean 'train'?)");
+  expect_error({"help", "train", "test"}, 2, "unexpected argument 'test'");
+}
+
 TEST_F(Usage, MissingAndSurplusArgumentsAreNamed) {
   expect_error({"train"}, 2, "no training data given");
   expect_error({"test"}, 2, "RUN is required");
@@ -164,11 +191,23 @@ TEST_F(Usage, MissingAndSurplusArgumentsAreNamed) {
   expect_error(training("run", {"--devices", "gpu"}), 2, "cpu");
   expect_error(training("run", {"--devices", "cpu:1,cpu:1", "--memory-limit", "1=512"}), 2,
                "--memory-limit: cpu:1 works in the machine's memory");
+  expect_error(training("run", {"--memory-limit", "512"}), 2, "--memory-limit: ");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
 }
 
 TEST_F(Usage, MissingAndBadFiles) {
-  expect_error({"train", folder_ / "none.txt"}, 1, "none.txt: ");
+  ASSERT_EQ(run(training("model")).code, 0);
+  const std::string none = folder_ / "none.txt";
+  const std::string missing = none + ": there is no such file\n";
+  expect_error({"train", none}, 2, missing);
+  expect_error({"train", folder_ / "train.txt", "--test", none, "-o", folder_ / "run"}, 2, missing);
+  expect_error({"compare", none, "--validation-share", "0.1", "-o", folder_ / "c"}, 2, missing);
+  expect_error({"profile", "cpu:1", none}, 2, missing);
+  expect_error({"test", folder_ / "model", none}, 2, missing);
+  expect_error({"predict", folder_ / "model", none}, 2, missing);
+  expect_error({"convert", none, folder_ / "a.evd"}, 2, missing);
+  expect_error({"info", none}, 2, missing);
+  expect_error({"dataset", "debian-tags", "--index", none, "-o", folder_ / "d"}, 2, missing);
   expect_error({"test", folder_ / "none", folder_ / "test.txt"}, 2, "no such run or model");
   expect_error({"test", folder_.path(), folder_ / "test.txt"}, 2, "is not a run directory");
   expect_error({"test", folder_ / "test.txt", folder_ / "test.txt"}, 1, "test.txt");
@@ -176,6 +215,21 @@ TEST_F(Usage, MissingAndBadFiles) {
   put_contents(folder_ / "train.txt", "3 20 6\n0 1:1\n0 1:1e999\n2 2:1\n");
   expect_error(training("run"), 1, "train.txt:3: ");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
+}
+
+TEST_F(Usage, AnOutputThatIsThereIsRefused) {
+  ASSERT_EQ(run(training("run")).code, 0);
+  expect_error(training("run"), 2, "run: holds a run already");
+  expect_error(training("cache"), 2, "cache: exists and is not empty");
+  expect_error(training("test.txt"), 2, "test.txt: exists and is not a directory");
+  expect_error({"compare", folder_.path(), "-o", folder_ / "test.txt"}, 2,
+               "test.txt: exists and is not a directory");
+  expect_error({"dataset", "synthetic", "-o", folder_ / "run"}, 2, "run exists already");
+  expect_error({"dataset", "synthetic", "-o", folder_ / "run", "--force"}, 2, "is not replaced");
+  expect_error({"dataset", "synthetic", "-o", folder_ / "test.txt", "--force"}, 2,
+               "test.txt exists and is not a directory");
+  ASSERT_EQ(run({"certs", folder_ / "certs"}).code, 0);
+  expect_error({"certs", folder_ / "certs"}, 2, "certs: has an authority already");
 }
 
 TEST_F(Usage, BadConfigNamesItsLine) {

@@ -137,6 +137,19 @@ TEST(MemoryLimit, IsNotForProcessors) {
   TrainOptions options;
   options.devices = "cpu:1";
   options.memory_limit = "512";
+  EXPECT_EQ(
+      error_of([&] { open_devices(options, {}); }),
+      "--memory-limit: cpu:1 works in the machine's memory; only accelerators can be limited");
+  options.devices = "auto";
+  DeviceContext context;
+  context.automatic = [] { return FoundDevices{"cpu:1", {"opencl:0.0 (the same cores as cpu)"}}; };
+  EXPECT_EQ(error_of([&] { open_devices(options, context); }),
+            "--memory-limit: --devices auto finds only cpu:1 here, which works in the machine's "
+            "memory; only accelerators can be limited (left out: opencl:0.0 (the same cores as "
+            "cpu))");
+  // The limit of a resumed run may have been for other devices.
+  options.devices = "cpu:1";
+  options.resume = "run";
   EXPECT_THAT(open_devices(options, {}).notes,
               ElementsAre(HasSubstr("--memory-limit limits nothing here")));
 }

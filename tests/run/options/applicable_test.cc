@@ -141,7 +141,7 @@ const std::map<std::string, std::string>& expected() {
       {"xxxxx x ... . x xx . .", {"strategy"}},
       {"xxxxx x xxx x x .x . .", {"output"}},
       {"xxxxx x xxx x x .. . x", {"json"}},
-      {"xxxxx x xxx x x xx x .", {"quiet"}},
+      {"xxxxx x xxx . x xx x .", {"quiet"}},
       {"xx... . x.x . . .. . .", {"nodes"}},
       {".x... . ... . x .. . .", {"servers"}},
       {"..... . ... . x .. . .", {"workers", "heartbeat", "suspect"}},
@@ -239,6 +239,43 @@ TEST(Applicable, OptionsOfStrategiesNeedAStrategyThatHasThem) {
               HasSubstr("strategy sync has no option 'pull'"));
   EXPECT_EQ(refusal(Mode::train, {{"data", "d"}, {"strategy", "sync"}, {"pull", ""}}),
             "--pull needs --strategy elastic, sma");
+}
+
+TEST(Applicable, BatchSizesNeedAStrategyThatUsesThem) {
+  const auto message = [](const std::string& option, const std::string& strategy, Mode mode) {
+    OptionTexts texts = selecting(mode);
+    texts[kCompareModes.contains(mode) ? "strategies" : "strategy"] = strategy;
+    texts[option] = "16";
+    return refusal(mode, texts);
+  };
+  for (const std::string option : {"global-batch-size", "batch-size-per-device"}) {
+    for (const auto& strategy : strategies()) {
+      const auto own = parse_strategy(strategy.name).batch_options();
+      SCOPED_TRACE(option + " of " + strategy.name);
+      for (const Mode mode : {Mode::train, Mode::simulate, Mode::compare, Mode::coordinator}) {
+        const std::string found = message(option, strategy.name, mode);
+        EXPECT_EQ(found.empty(), own.empty()) << found;
+        if (!own.empty()) {
+          EXPECT_EQ(found, fmt::format("--{} has no effect here: {} has {} instead", option,
+                                       strategy.name, fmt::join(own, " and ")));
+        }
+      }
+    }
+    EXPECT_EQ(message(option, "adaptive-sgd:b-max=64", Mode::train),
+              "--" + option + " has no effect here: adaptive-sgd has b-max instead");
+    EXPECT_EQ(message(option, "hogwild,sync", Mode::compare), "") << "one of them uses it";
+    EXPECT_EQ(message(option, "hogwild,auto", Mode::compare), "");
+    EXPECT_EQ(message(option, "hogwild,hogbatch", Mode::compare_virtual),
+              "--" + option +
+                  " has no effect here: hogwild has cpu-batch, hogbatch has cpu-batch and "
+                  "accelerator-batch instead");
+  }
+  // The options of strategies count however they are written.
+  EXPECT_EQ(refusal(Mode::train, {{"data", "d"},
+                                  {"strategy", "adaptive-sgd"},
+                                  {"b-max", "64"},
+                                  {"global-batch-size", "16"}}),
+            "--global-batch-size has no effect here: adaptive-sgd has b-max instead");
 }
 
 TEST(Applicable, TheReasonFitsTheMode) {
@@ -348,6 +385,7 @@ TEST_F(GivenByConfig, ARunsConfigMakesTheSameRunAgainInEveryMode) {
       {{"test", "t"}, {"early-stop", "p@1"}, {"patience", "3"}, {"epochs", "4"}, {"average", "2"}},
       {{"validation-share", "0.2"}, {"strategy", "elastic"}, {"pull", "0.5"}},
       {{"devices", "cpu:1,cpu:1"}, {"emulate", "1=x0.5"}, {"strategy", "sync:split=speed"}},
+      {{"devices", "cpu:1,cpu:1"}, {"strategy", "hogwild:cpu-batch=4"}},
   };
   for (const Mode mode : all_modes()) {
     if (!kTrainingModes.contains(mode)) continue;

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "evener/core/error.h"
+#include "evener/policy/catalogue.h"
 #include "evener/run/options/config.h"
 #include "evener/run/session/train.h"
 
@@ -199,6 +200,23 @@ TEST(OptionsDocs, AreCurrent) {
   std::ifstream file(EVENER_SOURCE_DIR "/docs/options.md");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   EXPECT_EQ(text, options_markdown()) << "run: scripts/update_docs";
+}
+
+TEST(Options, AStrategyCannotHaveAnOptionOfTheCommands) {
+  const auto refusal = [](const std::string& option) {
+    Strategy row = find_strategy("sync");
+    row.name = "ours";
+    row.automatic.clear();
+    row.options.push_back(number_option(option, "1", 0, 2, "help"));
+    return error_of([&] { register_strategy(row); });
+  };
+  EXPECT_EQ(refusal("learning-rate"),
+            "strategy 'ours': option 'learning-rate': the commands have an option --learning-rate "
+            "already; choose another name");
+  for (const char* name : {"config", "help", "no-cache", "seeds", "coordinator", "data"}) {
+    EXPECT_THAT(refusal(name), testing::HasSubstr(std::string("an option --") + name)) << name;
+  }
+  EXPECT_THROW(find_strategy("ours"), UsageError);
 }
 
 }  // namespace
