@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "evener/run/compare/comparison_parts.h"
+#include "evener/run/report/metric_text.h"
 #include "evener/run/report/svg_chart.h"
-#include "evener/run/session/evaluate.h"
 
 namespace evener {
 
