@@ -8,7 +8,7 @@
 #include "evener/app/commands/commands.h"
 #include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
-#include "evener/cluster/parameter_server/worker.h"
+#include "evener/cluster/parameter_server/status_request.h"
 #include "evener/core/counted.h"
 #include "evener/run/options/cluster_options.h"
 #include "evener/run/report/progress_bar.h"
