@@ -13,6 +13,7 @@
 #include "evener/core/team.h"
 #include "evener/run/devices/device_trials.h"
 #include "evener/run/options/recipe.h"
+#include "evener/run/options/strategy_for.h"
 #include "evener/run/report/metric_text.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/data.h"

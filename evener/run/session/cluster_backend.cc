@@ -2,6 +2,7 @@
 
 #include "evener/core/error.h"
 #include "evener/core/time.h"
+#include "evener/run/options/strategy_for.h"
 #include "evener/run/report/status.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/cluster_job.h"

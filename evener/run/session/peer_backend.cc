@@ -8,6 +8,7 @@
 
 #include "evener/core/counted.h"
 #include "evener/core/error.h"
+#include "evener/run/options/strategy_for.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/cluster_job.h"
 #include "evener/run/session/peer_work.h"
