@@ -44,8 +44,8 @@ int run_shard_server(const ShardServerOptions& /*options*/) {
   refuse("servers");
 }
 
-GossipResult run_gossip_peer(const GossipPeerOptions& /*options*/, const GossipWork& /*work*/,
-                             PeerReplica& /*replica*/) {
+std::unique_ptr<GossipPeer> make_gossip_peer(const GossipPeerOptions& /*options*/,
+                                             const GossipWork& /*work*/, PeerReplica& /*replica*/) {
   refuse("peers");
 }
 
