@@ -1,8 +1,6 @@
 #include "evener/cluster/parameter_server/worker.h"
 
-#include <chrono>
 #include <deque>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include "evener/cluster/parameter_server/shard_client.h"
 #include "evener/cluster/parameter_server/worker_states.h"
 #include "evener/cluster/transport/inbox.h"
+#include "evener/runtime/emulated_speed.h"
 
 namespace evener {
 
@@ -219,10 +218,7 @@ class CoordinatorClient {
       for (auto& shard : shards_) shard.add_to(pull);
       job_state_.work.replica->take(pull, task);
       push.set_loss_sum(job_state_.work.replica->train(task));
-      if (options_.speed < 1) {  // emulated: sleep for the rest of the time
-        const Seconds rest = watch.elapsed() * (1 / options_.speed - 1);
-        std::this_thread::sleep_for(std::chrono::duration<Seconds>(rest));
-      }
+      sleep_for_speed(watch.elapsed(), options_.speed);
       push.set_compute(watch.elapsed());
       job_state_.work.replica->difference(push_.span());
     } catch (const DeviceError& problem) {
