@@ -1,3 +1,4 @@
+// The program `evener`.
 #include "evener/app/command_line.h"
 
 int main(int argc, char** argv) {

@@ -1,3 +1,4 @@
+// The charts of a comparison's page.
 #include <algorithm>
 #include <cmath>
 #include <functional>

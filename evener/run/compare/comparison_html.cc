@@ -1,3 +1,4 @@
+// A comparison as an HTML page: style, text and order of its parts.
 #include <algorithm>
 #include <cmath>
 #include <set>

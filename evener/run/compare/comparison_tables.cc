@@ -1,3 +1,4 @@
+// The tables of a comparison's page, and its numbers as text.
 #include <algorithm>
 #include <cmath>
 #include <set>

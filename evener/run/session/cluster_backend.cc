@@ -1,3 +1,4 @@
+// A run whose workers are other processes: the backend of a coordinator.
 #include <utility>
 
 #include "evener/core/error.h"

@@ -1,3 +1,4 @@
+// A run on the devices of this machine.
 #include <utility>
 
 #include "evener/run/options/strategy_for.h"

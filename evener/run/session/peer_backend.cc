@@ -1,3 +1,4 @@
+// A run of which this process is one gossip peer.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

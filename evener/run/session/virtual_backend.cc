@@ -1,3 +1,4 @@
+// A run on simulated devices, in virtual time.
 #include <algorithm>
 #include <sstream>
 #include <utility>
