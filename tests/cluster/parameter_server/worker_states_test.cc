@@ -60,9 +60,7 @@ class WorkerStatesTest : public testing::TestWithParam<std::tuple<int, Transport
   }
   std::unique_ptr<Engine> fresh_engine() {
     auto engine = make_engine();
-    FloatBuffer start(layout_of(test_network(data_)).size);
-    initialise(test_network(data_), 5, start.span());
-    engine->models().give(0, std::move(start));
+    engine->models().give(0, start_of(small_network(data_)));
     return engine;
   }
   std::unique_ptr<Engine> resumed_engine(Saved saved) {
