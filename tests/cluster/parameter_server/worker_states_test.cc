@@ -150,7 +150,7 @@ TEST_P(WorkerStatesTest, ResumesBitIdentical) {
 std::string case_name(const testing::TestParamInfo<std::tuple<int, TransportKind>>& info) {
   const auto [servers, kind] = info.param;
   const std::string where = servers < 0 ? "OneProcess" : servers == 0 ? "Coordinator" : "Servers";
-  return where + (kind == TransportKind::grpc ? "Grpc" : "Local");
+  return where + to_string(kind);
 }
 INSTANTIATE_TEST_SUITE_P(Over, WorkerStatesTest,
                          testing::Combine(testing::Values(-1, 0, 2),
