@@ -74,10 +74,19 @@ class Direct {
   std::vector<std::unique_ptr<Replica>> replicas_;
 };
 
+/// The time of all merges so far.
+double merge_seconds(const Timeline& timeline) {
+  double seconds = 0;
+  for (const auto& entry : timeline.entries()) {
+    if (entry.worker < 0) seconds += entry.end - entry.begin;
+  }
+  return seconds;
+}
+
 double scheduled(Engine& engine, Position& position) {
   const Stopwatch watch;
   engine.run_epoch(position, [](const StepReport&) { return true; });
-  const double seconds = watch.elapsed() - engine.timeline().merge_seconds();
+  const double seconds = watch.elapsed() - merge_seconds(engine.timeline());
   position = {position.step, position.epoch + 1, 0, 0};
   return seconds;
 }
@@ -126,7 +135,7 @@ double idle_step(const Bench& bench, int workers) {
   double merges = 0;
   for (int round = 0; round < kRounds; ++round) {
     seconds.push_back(scheduled(engine, position) + merges);
-    merges = engine.timeline().merge_seconds();
+    merges = merge_seconds(engine.timeline());
   }
   std::sort(seconds.begin(), seconds.end());
   return seconds[kRounds / 2] * static_cast<double>(bench.batch) / kRows;
@@ -156,7 +165,7 @@ void run(const std::string& path, std::size_t batch, int workers) {
   for (int round = 0; round <= kRounds; ++round) {
     const double a = direct.epoch(static_cast<std::uint64_t>(round));
     double b = scheduled(engine, position) + merges;
-    merges = engine.timeline().merge_seconds();
+    merges = merge_seconds(engine.timeline());
     if (round == 0) continue;  // warm-up
     alone.push_back(a);
     together.push_back(b);

@@ -3,15 +3,9 @@
 find_package(OpenSSL QUIET)
 find_package(Protobuf QUIET)
 pkg_check_modules(grpc QUIET IMPORTED_TARGET grpc++)
-set(found OFF)
-if(OPENSSL_FOUND AND Protobuf_FOUND AND grpc_FOUND)
-  set(found ON)
-endif()
-option(EVENER_CLUSTER "coordinators, workers, servers and peers (gRPC, protobuf, OpenSSL)" ${found})
-if(EVENER_CLUSTER AND NOT found)
-  message(FATAL_ERROR "EVENER_CLUSTER needs gRPC, protobuf and OpenSSL (OpenSSL: ${OPENSSL_FOUND}, "
-                      "protobuf: ${Protobuf_FOUND}, gRPC: ${grpc_FOUND})")
-endif()
+evener_part(EVENER_CLUSTER "coordinators, workers, servers and peers (gRPC, protobuf, OpenSSL)"
+            "gRPC, protobuf and OpenSSL (found: ${grpc_FOUND}, ${Protobuf_FOUND}, ${OPENSSL_FOUND})"
+            OPENSSL_FOUND AND Protobuf_FOUND AND grpc_FOUND)
 
 if(NOT EVENER_CLUSTER)
   message(STATUS "EVENER_CLUSTER is off: the cluster layer is not built")

@@ -36,6 +36,20 @@ function(evener_layer name)
   set_target_properties(evener_${name} PROPERTIES EXPORT_NAME ${name})
 endfunction()
 
+# evener_part(NAME HELP NEEDS condition...)
+# The option NAME for a part that is optional: on by default where the condition, as of if(), holds.
+# Where it is on without that, configuring fails and says what the part NEEDS.
+function(evener_part name help needs)
+  set(found OFF)
+  if(${ARGN})
+    set(found ON)
+  endif()
+  option(${name} "${help}" ${found})
+  if(${name} AND NOT found)
+    message(FATAL_ERROR "${name} needs ${needs}")
+  endif()
+endfunction()
+
 # evener_strategies(TARGET)
 # The list of built-in strategies: a call of FILE_strategy() for each FILE.cc of
 # evener/policy/strategies. A new strategy is its file and nothing else.

@@ -4,14 +4,9 @@
 set(EVENER_MPI_FAMILIES "")
 pkg_check_modules(mpi_openmpi QUIET IMPORTED_TARGET ompi-c)
 pkg_check_modules(mpi_mpich QUIET IMPORTED_TARGET mpich)
-set(found OFF)
-if(EVENER_CLUSTER AND (mpi_openmpi_FOUND OR mpi_mpich_FOUND))
-  set(found ON)
-endif()
-option(EVENER_MPI "plug-ins for --transport mpi (Open MPI, MPICH)" ${found})
-if(EVENER_MPI AND NOT found)
-  message(FATAL_ERROR "EVENER_MPI needs EVENER_CLUSTER and an MPI library (ompi-c or mpich of pkg-config)")
-endif()
+evener_part(EVENER_MPI "plug-ins for --transport mpi (Open MPI, MPICH)"
+            "EVENER_CLUSTER and an MPI library (ompi-c or mpich of pkg-config)"
+            EVENER_CLUSTER AND (mpi_openmpi_FOUND OR mpi_mpich_FOUND))
 if(NOT EVENER_MPI)
   message(STATUS "EVENER_MPI is off: no MPI plug-in is built")
   return()

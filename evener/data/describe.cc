@@ -1,3 +1,4 @@
+// The statistics of a data set as text for people, with histograms.
 #include <algorithm>
 #include <array>
 #include <cmath>

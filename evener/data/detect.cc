@@ -1,3 +1,4 @@
+// Detects the format of data by its first bytes and lines.
 #include <string_view>
 
 #include "evener/data/multilabel.h"

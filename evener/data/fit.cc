@@ -1,3 +1,4 @@
+// Fits data to the sizes and label names of an existing model.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -1,3 +1,4 @@
+// The names of data formats.
 #include <array>
 #include <string>
 #include <utility>

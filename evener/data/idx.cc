@@ -1,3 +1,4 @@
+// Reads IDX: images of unsigned bytes, as MNIST has them, and their labels in another file.
 #include <algorithm>
 #include <array>
 #include <cstdint>

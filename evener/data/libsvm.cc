@@ -1,3 +1,4 @@
+// Reads LIBSVM text. Classes become labels by ascending value, or in the order of a model.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Reads CSR matrices of features and labels from .npz archives, as scipy.sparse saves them.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Writes multi-label text.
 #include <charconv>
 #include <cstdint>
 #include <memory>

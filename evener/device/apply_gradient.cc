@@ -1,3 +1,4 @@
+// An update of the model by a gradient that a replica has computed, on the host.
 #include <algorithm>
 #include <cassert>
 

@@ -81,8 +81,6 @@ class GossipNode {
   /// The answer takes too long: repeat the offer.
   std::optional<NodeOffers> remind() const;
 
-  std::size_t silence() const { return k_; }  // steps since the last exchange
-
  private:
   struct Pending {
     int peer;
@@ -110,7 +108,7 @@ class GossipNode {
   Random random_;
   std::map<int, PeerState> others_;
   std::uint64_t steps_ = 0, offers_ = 0;
-  std::size_t k_ = 0;
+  std::size_t k_ = 0;     // steps since the last exchange
   bool refused_ = false;  // since the last step
   double change_ = 0;
   std::optional<Pending> pending_;

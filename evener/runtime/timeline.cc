@@ -48,7 +48,6 @@ void Timeline::add_task(const Task& task, const TaskStats& stats, std::uint64_t 
 
 void Timeline::add_merge(Seconds begin, Seconds end) {
   ++merges_;
-  merge_seconds_ += end - begin;
   keep({-1, Work::local, 0, 0, 0, 0, begin, end, 0});
 }
 

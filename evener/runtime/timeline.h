@@ -74,7 +74,6 @@ class Timeline {
   std::uint64_t merges() const { return merges_; }
   /// Each is counted once, not once per peer.
   std::uint64_t exchanges() const { return exchanges_; }
-  Seconds merge_seconds() const { return merge_seconds_; }
 
   /// In the trace-event format that Perfetto and chrome://tracing open.
   std::string trace_json() const;
@@ -86,7 +85,6 @@ class Timeline {
   std::vector<WorkerTotals> totals_;
   std::vector<TimelineEntry> entries_;
   std::uint64_t merges_ = 0, exchanges_ = 0;
-  Seconds merge_seconds_ = 0;
 };
 
 }  // namespace evener

@@ -1,7 +1,6 @@
 #include "evener/runtime/wall_clock.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "evener/core/mailbox.h"
+#include "evener/runtime/emulated_speed.h"
 
 namespace evener {
 
@@ -43,12 +43,8 @@ class TaskRunner {
     }
     const Seconds copied = clock.elapsed();
     arrival.loss_sum = models_.compute(arrival.task);
-    Seconds computed = clock.elapsed();
-    if (speed_ < 1) {  // emulated: sleep for the rest of the time that a slower device would take
-      const Seconds rest = (computed - copied) * (1 / speed_ - 1);
-      std::this_thread::sleep_for(std::chrono::duration<double>(rest));
-      computed = clock.elapsed();
-    }
+    sleep_for_speed(clock.elapsed() - copied, speed_);
+    const Seconds computed = clock.elapsed();
     models_.end(arrival.task);
     stats.compute = computed - copied;
     stats.transfer = clock.elapsed() - stats.begin - stats.compute;

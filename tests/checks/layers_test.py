@@ -29,6 +29,16 @@ class LayersTest(unittest.TestCase):
         status, output = run_checker(files)
         self.assertEqual(status, 0, output)
 
+    def assert_order(self, layer, order):
+        """Each folder may use those before it, and none after it."""
+        for i, own in enumerate(order):
+            for j, used in enumerate(order):
+                file = {f"evener/{layer}/{own}/a.cc": f'#include "evener/{layer}/{used}/x.h"\n'}
+                if j <= i:
+                    self.assert_accepted(file)
+                else:
+                    self.assert_refused(file, f"a.cc:1: {layer}/{own} must not include evener/{layer}/{used}/x.h")
+
     def test_a_layer_may_use_those_above_it(self):
         self.assert_accepted({
             "evener/nn/a.cc": '#include "evener/core/error.h"\n#include "evener/data/dataset.h"\n',
@@ -75,19 +85,31 @@ class LayersTest(unittest.TestCase):
         self.assert_accepted({"evener/core/time.h": "#pragma once\n#include <chrono>\n"})
 
     def test_folders_of_the_cluster_are_layers_too(self):
-        order = ["transport", "wire", "membership"]
         for last in ("parameter_server", "gossip"):
-            folders = [*order, last]
-            for i, own in enumerate(folders):
-                for j, used in enumerate(folders):
-                    file = {f"evener/cluster/{own}/a.cc": f'#include "evener/cluster/{used}/x.h"\n'}
-                    if j <= i:
-                        self.assert_accepted(file)
-                    else:
-                        self.assert_refused(file, f"a.cc:1: cluster/{own} must not include evener/cluster/{used}/x.h")
+            self.assert_order("cluster", ["transport", "wire", "membership", last])
         for own, used in (("parameter_server", "gossip"), ("gossip", "parameter_server")):
             self.assert_refused({f"evener/cluster/{own}/a.cc": f'#include "evener/cluster/{used}/x.h"\n'},
                                 "it may use transport, wire, membership")
+
+    def test_folders_of_a_run_are_layers_too(self):
+        self.assert_order("run", ["options", "artifacts", "report", "session", "compare"])
+        self.assert_order("run", ["options", "devices", "session", "compare"])
+        for own, used in (("devices", "artifacts"), ("devices", "report"), ("artifacts", "devices"),
+                          ("report", "devices")):
+            self.assert_refused({f"evener/run/{own}/a.cc": f'#include "evener/run/{used}/x.h"\n'},
+                                f"run/{own} must not include")
+
+    def test_folders_of_the_command_line_are_layers_too(self):
+        self.assert_order("app", ["shell", "options", "commands"])
+        self.assert_accepted({"evener/app/a.cc": '#include "evener/app/commands/x.h"\n'})
+        self.assert_refused({"evener/app/shell/a.cc": '#include "evener/app/a.h"\n'},
+                            "app/shell must not include evener/app/a.h: it may use nothing")
+
+    def test_an_unknown_folder_of_an_ordered_layer_is_refused(self):
+        self.assert_refused({"evener/run/util/a.cc": '#include "evener/run/options/x.h"\n'},
+                            "'run/util' is not a folder of run")
+        self.assert_refused({"evener/run/session/a.cc": '#include "evener/run/util/x.h"\n'},
+                            "run/session must not include")
 
     def test_devices_do_not_see_policies(self):
         self.assert_refused({"evener/device/cpu/a.cc": '#include "evener/policy/x.h"\n'}, "cpu/a.cc:1:")

@@ -9,12 +9,12 @@
 #include "tests/cluster/transport/inbox.h"
 #include "tests/device/random_data.h"
 #include "tests/runtime/fakes.h"
+#include "tests/runtime/small_setup.h"
 #include <fmt/format.h>
 
 #include "evener/cluster/parameter_server/coordinator.h"
 #include "evener/cluster/parameter_server/shard_server.h"
 #include "evener/cluster/parameter_server/worker.h"
-#include "evener/nn/initialise.h"
 
 namespace evener {
 
@@ -25,22 +25,10 @@ struct ClusterSetting {
   std::uint32_t epochs = 2;
 };
 
-inline Network test_network(const Dataset& data) {
-  Network network;
-  network.features = data.feature_count;
-  network.labels = data.label_count;
-  network.hidden = {8};
-  return network;
-}
-
 inline EngineSetup engine_setup_of(const Dataset& data, const ClusterSetting& setting) {
-  EngineSetup setup;
-  setup.network = test_network(data);
+  EngineSetup setup = small_setup(data, setting.strategy, 32);
   setup.training.optimizer = setting.optimizer;
-  setup.plan.data = &data;
-  setup.plan.schedule.learning_rate = setting.optimizer == Optimizer::adam ? 0.01F : 0.3F;
-  setup.strategy = parse_strategy(setting.strategy);
-  setup.batch = 32;
+  if (setting.optimizer == Optimizer::adam) setup.plan.schedule.learning_rate = 0.01F;
   return setup;
 }
 
@@ -56,9 +44,7 @@ template <class F>
 ClusterResult train_engine(EngineSetup setup, const ClusterSetting& setting, F each_step) {
   const Network network = setup.network;
   Engine engine(std::move(setup));
-  FloatBuffer start(layout_of(network).size);
-  initialise(network, 5, start.span());
-  engine.models().give(0, std::move(start));
+  engine.models().give(0, start_of(network));
   ClusterResult result;
   Position position;
   for (std::uint32_t epoch = 0; epoch < setting.epochs; ++epoch) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,14 @@
 namespace evener {
 
 enum class TransportKind { grpc, local };
+
+inline std::string to_string(TransportKind kind) {
+  return kind == TransportKind::grpc ? "Grpc" : "Local";
+}
+/// For gtest.
+inline void PrintTo(TransportKind kind, std::ostream* out) {
+  *out << to_string(kind);
+}
 
 inline std::vector<TransportKind> transports_here() {
   if (kThreadSanitized) return {TransportKind::local};
@@ -59,7 +68,7 @@ struct TestAddress {
 };
 
 inline std::string transport_name(const testing::TestParamInfo<TransportKind>& kind) {
-  return kind.param == TransportKind::grpc ? "Grpc" : "Local";
+  return to_string(kind.param);
 }
 
 // NOLINTNEXTLINE(*macro-usage): as gtest's own

@@ -8,11 +8,11 @@
 
 #include "tests/places.h"
 #include "tests/runtime/fakes.h"
+#include "tests/runtime/small_setup.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "evener/core/error.h"
-#include "evener/nn/initialise.h"
 #include "evener/policy/catalogue.h"
 
 namespace evener {
@@ -66,15 +66,7 @@ TEST(AddingAStrategy, OneFromOutsideIsInTheCatalogue) {
 /// The parameters after three epochs in virtual time, on devices of unequal speed.
 std::vector<float> trained_by(const std::string& strategy, double& loss) {
   const Dataset data = small_data(320);
-  EngineSetup setup;
-  setup.network.features = data.feature_count;
-  setup.network.labels = data.label_count;
-  setup.network.hidden = {8};
-  setup.training.optimizer = Optimizer::sgd;
-  setup.plan.data = &data;
-  setup.plan.schedule.learning_rate = 0.3F;
-  setup.strategy = parse_strategy(strategy);
-  setup.batch = 16;
+  EngineSetup setup = small_setup(data, strategy, 16);
   setup.virtual_time.emplace();
   for (const double per_row : {1e-3, 3e-3}) {
     DeviceModel model;
@@ -82,14 +74,11 @@ std::vector<float> trained_by(const std::string& strategy, double& loss) {
     model.per_row = per_row;
     setup.virtual_time->devices.push_back(model);
   }
-  const Network network = setup.network;
   Engine engine(std::move(setup));
-  FloatBuffer start(layout_of(network).size);
-  initialise(network, 5, start.span());
-  engine.models().give(0, std::move(start));
+  engine.models().give(0, start_of(small_network(data)));
   Position position;
   while (position.epoch < 3) {
-    engine.run_epoch(position, [](const StepReport&) { return true; });
+    engine.run_epoch(position, go_on);
     loss = position.loss_sum;
     position = {position.step, position.epoch + 1, 0, 0};
   }

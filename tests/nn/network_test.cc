@@ -1,5 +1,6 @@
 #include "evener/nn/network.h"
 
+#include "tests/nn/print.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

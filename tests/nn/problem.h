@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/nn/print.h"
+
 #include "evener/core/random.h"
 #include "evener/data/dataset.h"
 #include "evener/nn/network.h"

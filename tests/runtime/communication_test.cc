@@ -3,10 +3,10 @@
 #include <numeric>
 
 #include "tests/runtime/fakes.h"
+#include "tests/runtime/small_setup.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "evener/nn/initialise.h"
 #include "evener/runtime/model_kinds.h"
 #include "evener/runtime/replica_distance.h"
 
@@ -69,16 +69,8 @@ std::optional<double> distance_now(Models& models) {
 
 Course course(const std::string& strategy, const Args& args = {}) {
   const Dataset data = small_data(320);
-  EngineSetup setup;
-  setup.network.features = data.feature_count;
-  setup.network.labels = data.label_count;
-  setup.network.hidden = {8};
-  setup.training.optimizer = Optimizer::sgd;
-  setup.plan.data = &data;
-  setup.plan.schedule.learning_rate = 0.3F;
+  EngineSetup setup = small_setup(data, strategy, 24);
   setup.plan.measures_distance = args.measures;
-  setup.strategy = parse_strategy(strategy);
-  setup.batch = 24;
   if (args.is_virtual) setup.virtual_time.emplace();
   for (int i = 0; i < args.workers; ++i) {
     if (!args.is_virtual) setup.devices.push_back(make_device("cpu:1"));
@@ -91,11 +83,8 @@ Course course(const std::string& strategy, const Args& args = {}) {
     model.in_place = strategy == "hogwild";
     setup.virtual_time->devices.push_back(model);
   }
-  const Network network = setup.network;
   Engine engine(std::move(setup));
-  FloatBuffer start(layout_of(network).size);
-  initialise(network, 5, start.span());
-  engine.models().give(0, std::move(start));
+  engine.models().give(0, start_of(small_network(data)));
   Course course;
   Position position;
   while (position.epoch < 3) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tests/runtime/fakes.h"
+#include "tests/runtime/small_setup.h"
 #include <gtest/gtest.h>
 
 #include "evener/nn/initialise.h"
@@ -180,10 +181,7 @@ TEST_P(ServerModelTest, OnlyChangedRowsAreTransferred) {
 // rejected: in the end the model has moved by the sum of all pushes.
 TEST(CompressedPushes, LoseNothing) {
   const Dataset data = small_data(200, 400);
-  Network network;
-  network.features = data.feature_count;
-  network.labels = data.label_count;
-  network.hidden = {8};
+  const Network network = small_network(data);
   Training training;
   training.optimizer = Optimizer::sgd;
   const auto device = make_test_device("cpu:1");
@@ -192,9 +190,7 @@ TEST(CompressedPushes, LoseNothing) {
   const std::vector<std::uint32_t> rows{3, 4};
   const auto run = [&](const Compression& compression) {
     const auto models = make_server_model(setup, compression);
-    FloatBuffer start(size);
-    initialise(network, 5, start.span());
-    models->give(0, std::move(start));
+    models->give(0, start_of(network));
     for (std::uint64_t i = 0; i < 40; ++i) {
       // Only the first step changes anything: the others, with rate 0, send the rest of it.
       Task task;

@@ -3,9 +3,8 @@
 #include <set>
 
 #include "tests/runtime/fakes.h"
+#include "tests/runtime/small_setup.h"
 #include <gtest/gtest.h>
-
-#include "evener/nn/initialise.h"
 
 namespace evener {
 namespace {
@@ -33,17 +32,11 @@ struct Trained {
 };
 
 Trained trained(const Dataset& data, const Setting& setting) {
-  EngineSetup setup;
-  setup.network.features = data.feature_count;
-  setup.network.labels = data.label_count;
-  setup.network.hidden = {8};
+  EngineSetup setup = small_setup(data, setting.strategy, setting.batch);
   setup.training.optimizer = setting.optimizer;
   setup.training.dropout = setting.dropout;
-  setup.plan.data = &data;
-  setup.plan.schedule.learning_rate = setting.optimizer == Optimizer::adam ? 0.01F : 0.3F;
+  if (setting.optimizer == Optimizer::adam) setup.plan.schedule.learning_rate = 0.01F;
   setup.plan.seed = setting.seed;
-  setup.strategy = parse_strategy(setting.strategy);
-  setup.batch = setting.batch;
   if (setting.models.empty()) {
     for (const auto& device : setting.devices) setup.devices.push_back(make_test_device(device));
   } else {
@@ -56,9 +49,7 @@ Trained trained(const Dataset& data, const Setting& setting) {
   const Network network = setup.network;
   const int vectors = 1 + state_vectors(setting.optimizer);
   Engine engine(std::move(setup));
-  FloatBuffer start(layout_of(network).size);
-  initialise(network, 5, start.span());
-  engine.models().give(0, std::move(start));
+  engine.models().give(0, start_of(network));
   for (int v = 1; v < vectors; ++v) engine.models().give(v, FloatBuffer(layout_of(network).size));
   Trained result;
   Position position;
@@ -252,10 +243,7 @@ TEST(Gossip, WithAThresholdOfZeroAdaptiveGossipExchangesLikeGossip) {
 
 TEST(Gossip, ExchangesAndBytesAreCounted) {
   const Dataset data = small_data(640, 300);
-  Network network;
-  network.features = data.feature_count;
-  network.labels = data.label_count;
-  network.hidden = {8};
+  const Network network = small_network(data);
   const std::size_t whole = 4 * layout_of(network).size;
   const auto bytes = [&](const std::string& strategy) {
     Setting setting{.strategy = strategy};
@@ -408,10 +396,7 @@ TEST(Links, ASlowLinkCostsACopyInEachDirection) {
   setting.models[0].bandwidth = 1e6;
   setting.models[0].latency = 1e-3;
   const double with = trained(data, setting).seconds;
-  Network network;
-  network.features = data.feature_count;
-  network.labels = data.label_count;
-  network.hidden = {8};
+  const Network network = small_network(data);
   const double bytes = 4.0 * static_cast<double>(layout_of(network).size);
   const double rows = 8.0 * static_cast<double>(data.features.nonzeros());
   EXPECT_NEAR(with - without, 3e-3 + (2 * bytes + rows) / 1e6, 1e-9);
@@ -424,10 +409,7 @@ TEST(Links, PullsAndPushesQueueAtTheServers) {
   setting.epochs = 1;
   setting.batch = 64;
   setting.models = {model(1e-4)};
-  Network network;
-  network.features = data.feature_count;
-  network.labels = data.label_count;
-  network.hidden = {8};
+  const Network network = small_network(data);
   const double without = trained(data, setting).seconds;
   setting.server_bandwidth = 1e6;
   const Trained limited = trained(data, setting);

@@ -1,12 +1,9 @@
 // The commands, one per file: each function adds its command to the command line.
 #pragma once
 
-#include <string>
-
 #include <CLI/CLI.hpp>
 
 #include "evener/app/shell/environment.h"
-#include "evener/run/session/data.h"
 
 namespace evener {
 
@@ -33,9 +30,5 @@ void add_compare(CLI::App& app, Shell& shell);
 void add_profile(CLI::App& app, Shell& shell);
 void add_simulate(CLI::App& app, Shell& shell);
 void add_options(CLI::App& app, Shell& shell);
-
-/// `evener: warning: ...` and `evener: error: ...` on standard error.
-void print_warning(const std::string& text);
-void print_error(const std::string& text);
 
 }  // namespace evener

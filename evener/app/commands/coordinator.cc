@@ -5,6 +5,7 @@
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/commands/train_result.h"
+#include "evener/app/options/cluster_environment.h"
 #include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/app/shell/signals.h"
@@ -51,7 +52,7 @@ void run(const GivenOptions& given, Shell& shell) {
   const Tls tls = read_tls(cluster.tls, "coordinator");
   check_listening(options.listen, tls, cluster.insecure);
   options.transport = make_grpc_transport(tls);
-  options.token = cluster.token.empty() ? shell.environment.token : cluster.token;
+  options.token = token_of(cluster, shell.environment);
   options.patience = cluster.wait_seconds;
   options.heartbeats = heartbeat_limits(cluster);
   options.interrupted = caught_signal;

@@ -11,12 +11,12 @@
 #include "evener/app/shell/output.h"
 #include "evener/core/error.h"
 #include "evener/data/cache.h"
+#include "evener/data/data_folder.h"
 #include "evener/data/statistics.h"
 #include "evener/run/artifacts/model.h"
 #include "evener/run/artifacts/model_path.h"
 #include "evener/run/artifacts/run_info.h"
-#include "evener/run/session/data.h"
-#include "evener/run/session/evaluate.h"
+#include "evener/run/report/metric_text.h"
 
 namespace evener {
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "evener/app/commands/train_result.h"
+#include "evener/app/options/cluster_environment.h"
 #include "evener/core/error.h"
 #include "evener/run/options/cluster_options.h"
 #include "evener/run/session/backends.h"
@@ -14,7 +15,7 @@ namespace evener {
 GossipPeerOptions peers_of(const ClusterOptions& cluster, const Environment& environment) {
   GossipPeerOptions peers;
   peers.addresses = peer_addresses(cluster);
-  peers.self = cluster.rank == kNotGiven ? environment.placement.rank : cluster.rank;
+  peers.self = rank_of(cluster, environment);
   if (peers.self < 0) throw UsageError("--rank is missing: which of --peers this one is, from 0");
   if (peers.addresses.size() < 2) throw UsageError("--peers: name all of them, and at least two");
   if (peers.self >= static_cast<int>(peers.addresses.size())) {
@@ -27,7 +28,7 @@ GossipPeerOptions peers_of(const ClusterOptions& cluster, const Environment& env
   const Tls tls = read_tls(cluster.tls, "server");
   check_listening(peers.listen, tls, cluster.insecure);
   peers.transport = make_grpc_transport(tls, cluster.evict);
-  peers.token = cluster.token.empty() ? environment.token : cluster.token;
+  peers.token = token_of(cluster, environment);
   peers.patience = cluster.wait_seconds;
   peers.silence = cluster.evict;
   return peers;

@@ -12,6 +12,7 @@
 #include "evener/app/options/model_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/core/error.h"
+#include "evener/data/data_folder.h"
 #include "evener/data/names.h"
 
 namespace evener {

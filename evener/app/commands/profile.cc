@@ -13,7 +13,8 @@
 #include "evener/core/file.h"
 #include "evener/run/devices/cluster_file.h"
 #include "evener/run/options/recipe.h"
-#include "evener/run/session/train.h"
+#include "evener/run/session/data.h"
+#include "evener/run/session/new_run.h"
 
 namespace evener {
 
@@ -48,8 +49,10 @@ void run(const Args& args, Shell& shell) {
   const auto device = open_one_device("DEVICE", args.device, options.memory_limit, context);
   const TrainingData data =
       open_training_data(options, shell.environment.cache_directory, print_warning);
-  options = with_recipe(options, data);
-  const Profile profile = measure_device(*device, options, data);
+  options = with_recipe(options, data.train, data.row_count());
+  const Network network = network_of(options, data.train);
+  const Profile profile = measure_device(*device, options, network,
+                                         initial_parameters(network, options, data), data.train);
   if (!options.output.empty()) {
     const std::string text = profile_text(profile, options.data);
     write_atomically(options.output, std::as_bytes(std::span(text)));

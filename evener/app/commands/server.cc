@@ -3,12 +3,12 @@
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/commands/local_nodes.h"
+#include "evener/app/options/cluster_environment.h"
 #include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/app/shell/signals.h"
 #include "evener/cluster/parameter_server/shard_server.h"
 #include "evener/core/cores.h"
-#include "evener/core/error.h"
 #include "evener/run/options/cluster_options.h"
 
 namespace evener {
@@ -30,12 +30,7 @@ void run(const GivenOptions& given, Shell& shell) {
   const TrainOptions asked = read_options(given, Command::server);
   const ClusterOptions& cluster = asked.cluster;
   ShardServerOptions options;
-  options.coordinator =
-      cluster.coordinator.empty() ? environment.placement.master : cluster.coordinator;
-  if (options.coordinator.empty()) {
-    throw UsageError("--coordinator is missing: its HOST:PORT (or MASTER_ADDR and MASTER_PORT)");
-  }
-  check_address("--coordinator", options.coordinator);
+  options.coordinator = coordinator_address(cluster, environment);
   if (!cluster.listen.empty()) options.listen = cluster.listen;
   check_address("--listen", options.listen);
   options.address = cluster.address;
@@ -43,7 +38,7 @@ void run(const GivenOptions& given, Shell& shell) {
   const Tls tls = read_tls(cluster.tls, "server");
   check_listening(options.listen, tls, cluster.insecure);
   options.transport = make_grpc_transport(tls);
-  options.token = cluster.token.empty() ? environment.token : cluster.token;
+  options.token = token_of(cluster, environment);
   options.patience = cluster.wait_seconds;
   options.threads = cluster.threads == 0 ? available_cores() : cluster.threads;
   options.interrupted = caught_signal;

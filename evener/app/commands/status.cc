@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include "evener/app/commands/commands.h"
+#include "evener/app/options/cluster_environment.h"
 #include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
-#include "evener/cluster/parameter_server/worker.h"
+#include "evener/cluster/parameter_server/status_request.h"
 #include "evener/core/counted.h"
 #include "evener/run/options/cluster_options.h"
 #include "evener/run/report/progress_bar.h"
@@ -90,10 +91,9 @@ void add_status(CLI::App& app, Shell& shell) {
   command->callback([args, &shell] {
     check_address("COORDINATOR", args->coordinator);
     const TrainOptions options = read_options(args->given, Command::status);
-    const std::string& token = options.cluster.token;
     const auto transport = make_grpc_transport(read_tls(options.cluster.tls, "worker"));
     const std::string text =
-        ask_status(*transport, args->coordinator, token.empty() ? shell.environment.token : token);
+        ask_status(*transport, args->coordinator, token_of(options.cluster, shell.environment));
     if (options.json) return print(text + "\n");
     const Display display = display_of(STDOUT_FILENO, shell.environment.display);
     print_text(status_text(nlohmann::json::parse(text),

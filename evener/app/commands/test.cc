@@ -7,6 +7,7 @@
 #include "evener/app/options/model_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/nn/metrics.h"
+#include "evener/run/report/metric_text.h"
 #include "evener/run/session/evaluate.h"
 
 namespace evener {

@@ -14,6 +14,7 @@
 #include "evener/cluster/transport/mpi/load.h"
 #include "evener/core/cores.h"
 #include "evener/core/error.h"
+#include "evener/run/options/strategy_for.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/cluster_job.h"
 

@@ -7,7 +7,7 @@
 #include "evener/app/shell/signals.h"
 #include "evener/core/counted.h"
 #include "evener/policy/catalogue.h"
-#include "evener/run/session/evaluate.h"
+#include "evener/run/report/metric_text.h"
 
 namespace evener {
 

@@ -10,6 +10,7 @@
 #include "evener/app/commands/commands.h"
 #include "evener/app/commands/local_nodes.h"
 #include "evener/app/commands/peers.h"
+#include "evener/app/options/cluster_environment.h"
 #include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/app/shell/signals.h"
@@ -45,18 +46,11 @@ void say(const std::string& text) {
 WorkerOptions worker_options(const TrainOptions& asked, const Environment& environment) {
   const ClusterOptions& cluster = asked.cluster;
   WorkerOptions options;
-  options.coordinator =
-      cluster.coordinator.empty() ? environment.placement.master : cluster.coordinator;
-  if (options.coordinator.empty()) {
-    throw UsageError(
-        "--coordinator is missing: where it listens, HOST:PORT (or MASTER_ADDR and MASTER_PORT); "
-        "or --peers, to gossip");
-  }
-  check_address("--coordinator", options.coordinator);
+  options.coordinator = coordinator_address(cluster, environment, "; or --peers, to gossip");
   options.transport = make_grpc_transport(read_tls(cluster.tls, "worker"));
-  options.token = cluster.token.empty() ? environment.token : cluster.token;
+  options.token = token_of(cluster, environment);
   options.name = own_name();
-  options.rank = cluster.rank == kNotGiven ? environment.placement.rank : cluster.rank;
+  options.rank = rank_of(cluster, environment);
   options.patience = cluster.wait_seconds;
   if (!asked.emulate.empty()) {
     options.speed = parse_emulation("0=" + asked.emulate, {asked.devices}).front();

@@ -1,7 +1,7 @@
 #include "evener/app/options/model_options.h"
 
-#include "evener/app/commands/commands.h"
 #include "evener/app/options/table_options.h"
+#include "evener/app/shell/output.h"
 #include "evener/run/artifacts/model_path.h"
 #include "evener/run/devices/devices.h"
 #include "evener/run/options/options.h"

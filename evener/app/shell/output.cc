@@ -31,6 +31,14 @@ void print_message(const std::string& line) {
   std::fprintf(stderr, "%s\n", fitted(line, fileno(stderr)).c_str());
 }
 
+void print_error(const std::string& text) {
+  print_message("evener: error: " + text);
+}
+
+void print_warning(const std::string& text) {
+  print_message("evener: warning: " + text);
+}
+
 void flush_output() {
   if (std::fflush(stdout) != 0) fail();
 }

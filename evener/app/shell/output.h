@@ -1,4 +1,4 @@
-// Results on standard output.
+// Results on standard output, messages on standard error.
 #pragma once
 
 #include <string>
@@ -17,5 +17,8 @@ void flush_output();
 
 /// Writes a line to standard error, wrapped in the same way.
 void print_message(const std::string& line);
+/// `evener: warning: ...` and `evener: error: ...` on standard error.
+void print_warning(const std::string& text);
+void print_error(const std::string& text);
 
 }  // namespace evener

@@ -1,3 +1,4 @@
+// The version of the program.
 #pragma once
 
 namespace evener {

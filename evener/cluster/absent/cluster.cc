@@ -8,6 +8,7 @@
 #include "evener/cluster/gossip/join_request.h"
 #include "evener/cluster/parameter_server/coordinator.h"
 #include "evener/cluster/parameter_server/shard_server.h"
+#include "evener/cluster/parameter_server/status_request.h"
 #include "evener/cluster/parameter_server/worker.h"
 #include "evener/cluster/transport/certs.h"
 #include "evener/cluster/transport/mpi/load.h"

@@ -9,6 +9,7 @@
 
 #include "evener/cluster/gossip/data_shard.h"
 #include "evener/cluster/gossip/peer_exchange.h"
+#include "evener/runtime/plan.h"
 
 namespace evener {
 
@@ -208,7 +209,9 @@ class GossipPeerImpl final : public GossipPeer {
     std::uint64_t& steps = result_.steps[static_cast<std::size_t>(options_.self)];
     task.parts.push_back({{rows, rows.size(), 0}, {++own_steps_, learning_rate}});
     const double loss = replica_.train(task) / static_cast<double>(rows.size());
-    if (!std::isfinite(loss)) throw Error("the loss is not finite: try a lower --learning-rate");
+    if (!std::isfinite(loss)) {
+      throw DivergedError(fmt::format("the loss of step {} is not finite", own_steps_));
+    }
     ++steps;
     group_.has_trained();
     constexpr double kNewest = 0.05;

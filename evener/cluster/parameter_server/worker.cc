@@ -1,8 +1,6 @@
 #include "evener/cluster/parameter_server/worker.h"
 
-#include <chrono>
 #include <deque>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include "evener/cluster/parameter_server/shard_client.h"
 #include "evener/cluster/parameter_server/worker_states.h"
 #include "evener/cluster/transport/inbox.h"
+#include "evener/runtime/emulated_speed.h"
 
 namespace evener {
 
@@ -219,10 +218,7 @@ class CoordinatorClient {
       for (auto& shard : shards_) shard.add_to(pull);
       job_state_.work.replica->take(pull, task);
       push.set_loss_sum(job_state_.work.replica->train(task));
-      if (options_.speed < 1) {  // emulated: sleep for the rest of the time
-        const Seconds rest = watch.elapsed() * (1 / options_.speed - 1);
-        std::this_thread::sleep_for(std::chrono::duration<Seconds>(rest));
-      }
+      sleep_for_speed(watch.elapsed(), options_.speed);
       push.set_compute(watch.elapsed());
       job_state_.work.replica->difference(push_.span());
     } catch (const DeviceError& problem) {
@@ -276,31 +272,6 @@ int run_worker(const WorkerOptions& given, const MakeNodeWork& make) {
                           useful = client.welcomed();
                           return end;
                         });
-}
-
-std::string ask_status(Transport& transport, const std::string& coordinator,
-                       const std::string& token) {
-  ChannelEvents queue;
-  const auto channel = transport.connect(coordinator, std::make_shared<Inbox>(queue));
-  wire::Head question;
-  question.mutable_status_request()->set_token(token);
-  channel->send(message_of(question));
-  std::string why = "no answer";
-  const Stopwatch waited;
-  while (waited.elapsed() < kAnswer) {
-    const auto event = queue.get_within(kLook);
-    if (!event) continue;
-    if (const std::string* end = event->end()) {
-      why = *end;
-      break;
-    }
-    const wire::Head answer = head_of(event->message());
-    if (answer.has_status()) return answer.status().json();
-    if (!answer.has_refusal()) continue;  // a heartbeat
-    why = answer.refusal().why();
-    break;
-  }
-  throw Error(fmt::format("{}: {}", coordinator, with_hint(why)));
 }
 
 }  // namespace evener

@@ -41,8 +41,4 @@ using MakeNodeWork = std::function<NodeWork(const Job& job, int slot)>;
 /// Error if the coordinator refuses the worker, or cannot be reached within `patience`.
 int run_worker(const WorkerOptions& options, const MakeNodeWork& make);
 
-/// The coordinator's answer to `evener status`: JSON. Error where there is no answer.
-std::string ask_status(Transport& transport, const std::string& coordinator,
-                       const std::string& token);
-
 }  // namespace evener

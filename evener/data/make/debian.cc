@@ -1,3 +1,4 @@
+// The data sets debian-tags and debian-depends, from the package index of a Debian machine.
 #include <algorithm>
 #include <utility>
 

@@ -1,3 +1,4 @@
+// The data set fashion-mnist, from the Debian package dataset-fashion-mnist.
 #include <filesystem>
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Writes a data set that was made into a directory, all or nothing.
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -1,3 +1,4 @@
+// Compares versions of Debian packages, as dpkg does.
 #include <algorithm>
 #include <string_view>
 

@@ -10,7 +10,7 @@ namespace evener::cuda {
 /// The card's number in `cuda:N`. UsageError if the name is not well formed.
 int parse_card(const std::string& name);
 
-/// The names in the registry's row.
+/// The registry's row without its functions that need CUDA.
 DeviceKind named_kind();
 
 }  // namespace evener::cuda

@@ -18,17 +18,12 @@ DeviceList list() {
   return {{}, kWhyNot};
 }
 
-unsigned cores(const std::string& /*name*/) {
-  return 0;
-}
-
 }  // namespace
 
 DeviceKind opencl_kind() {
   DeviceKind kind = opencl::named_kind();
   kind.make = make;
   kind.list = list;
-  kind.cores = cores;
   return kind;
 }
 

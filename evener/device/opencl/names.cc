@@ -43,6 +43,7 @@ DeviceKind named_kind() {
   kind.names = "opencl:P.D (platform, device), opencl:P.D.S (one compute unit of it)";
   kind.help = "opencl:P.D.S is compute unit S of a device that can be split, as processors can";
   kind.owns = [](const std::string& name) { return name.starts_with("opencl"); };
+  kind.cores = [](const std::string&) { return 0U; };
   kind.auto_order = 2;  // CUDA comes first for NVIDIA's cards
   return kind;
 }

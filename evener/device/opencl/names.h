@@ -18,7 +18,7 @@ std::string to_string(const DeviceId& id);
 /// UsageError if the name is not well formed.
 DeviceId parse_device_id(const std::string& name);
 
-/// The names in the registry's row.
+/// The registry's row without its functions that need OpenCL.
 DeviceKind named_kind();
 
 }  // namespace evener::opencl

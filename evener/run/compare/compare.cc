@@ -13,9 +13,10 @@
 #include "evener/core/team.h"
 #include "evener/run/devices/device_trials.h"
 #include "evener/run/options/recipe.h"
+#include "evener/run/options/strategy_for.h"
+#include "evener/run/report/metric_text.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/data.h"
-#include "evener/run/session/evaluate.h"
 #include "evener/run/session/new_run.h"
 #include "evener/run/session/run_session.h"
 
@@ -58,7 +59,7 @@ class Comparer {
           "--validation-share");
     }
     context_.writes_directory = false;
-    train_ = with_recipe(base, data_);
+    train_ = with_recipe(base, data_.train, data_.row_count());
     train_.eval_every = 1;
     train_.early_stop = "none";  // every run trains for all epochs
     train_.average = 0;

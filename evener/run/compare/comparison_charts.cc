@@ -1,3 +1,4 @@
+// The charts of a comparison's page.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -7,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "evener/run/compare/comparison_parts.h"
+#include "evener/run/report/metric_text.h"
 #include "evener/run/report/svg_chart.h"
-#include "evener/run/session/evaluate.h"
 
 namespace evener {
 

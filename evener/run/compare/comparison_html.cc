@@ -1,3 +1,4 @@
+// A comparison as an HTML page: style, text and order of its parts.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -6,8 +7,8 @@
 
 #include "evener/core/counted.h"
 #include "evener/run/compare/comparison_parts.h"
+#include "evener/run/report/metric_text.h"
 #include "evener/run/report/svg_chart.h"
-#include "evener/run/session/evaluate.h"
 
 namespace evener {
 

@@ -1,3 +1,4 @@
+// The tables of a comparison's page, and its numbers as text.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -6,8 +7,8 @@
 
 #include "evener/core/counted.h"
 #include "evener/run/compare/comparison_parts.h"
+#include "evener/run/report/metric_text.h"
 #include "evener/run/report/svg_chart.h"
-#include "evener/run/session/evaluate.h"
 
 namespace evener {
 

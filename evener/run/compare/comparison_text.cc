@@ -8,7 +8,7 @@
 
 #include "evener/core/counted.h"
 #include "evener/run/compare/compare.h"
-#include "evener/run/session/evaluate.h"
+#include "evener/run/report/metric_text.h"
 
 namespace evener {
 

@@ -8,7 +8,6 @@
 #include "evener/core/cores.h"
 #include "evener/core/error.h"
 #include "evener/device/registry.h"
-#include "evener/run/devices/device_trials.h"
 
 namespace evener {
 
@@ -272,22 +271,6 @@ void keep_devices(TrainOptions& options, const std::vector<std::string>& names,
   options.devices = fmt::format("{}", fmt::join(devices, ","));
   options.emulate = fmt::format("{}", fmt::join(emulation, ","));
   options.memory_limit = fmt::format("{}", fmt::join(memory, ","));
-}
-
-std::string strategy_for_nodes(const TrainOptions& options) {
-  if (options.strategy == "auto") return automatic_strategy(AutoFor::nodes);
-  const StrategyChoice choice = parse_strategy(options.strategy);
-  if (choice.strategy->sharing == Sharing::pushes) return options.strategy;
-  throw UsageError(fmt::format("--strategy {}: is for {}; nodes have {}", choice.strategy->name,
-                               choice.strategy->sharing == Sharing::peers
-                                   ? "--peers, --transport mpi or the devices of one machine"
-                                   : "the devices of one machine",
-                               fmt::join(names_of(Sharing::pushes), ", ")));
-}
-
-std::string strategy_for(const TrainOptions& options, std::size_t devices) {
-  if (options.strategy != "auto") return options.strategy;
-  return automatic_strategy(devices == 1 ? AutoFor::one_device : AutoFor::several_devices);
 }
 
 }  // namespace evener

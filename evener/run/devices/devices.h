@@ -59,11 +59,4 @@ std::vector<std::size_t> parse_memory_limits(const std::string& text,
 void keep_devices(TrainOptions& options, const std::vector<std::string>& names,
                   const std::vector<std::size_t>& kept);
 
-/// The strategy of a cluster; `auto` is dasp. UsageError for strategies for one machine.
-std::string strategy_for_nodes(const TrainOptions& options);
-
-/// `auto` is sequential on one device. On several it is the strategy of the devices that the trials
-/// keep (run/devices/device_trials.h).
-std::string strategy_for(const TrainOptions& options, std::size_t devices);
-
 }  // namespace evener

@@ -5,11 +5,12 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "evener/core/random.h"
 #include "evener/core/time.h"
-#include "evener/run/session/new_run.h"
 
 namespace evener {
 
@@ -112,11 +113,11 @@ void measure_link(Replica& replica, const Network& network, DeviceModel& model) 
 
 }  // namespace
 
-Profile measure_device(Device& device, const TrainOptions& options, const TrainingData& data) {
-  const Network network = network_of(options, data.train);
+Profile measure_device(Device& device, const TrainOptions& options, const Network& network,
+                       FloatBuffer parameters, const Dataset& data) {
   const auto replica = device.make_replica(network, training_of(options));
-  replica->give(0, initial_parameters(network, options, data));
-  const auto rows = by_nonzeros(data.train);
+  replica->give(0, std::move(parameters));
+  const auto rows = by_nonzeros(data);
   std::vector<Sample> samples;
   std::uint64_t step = 0;
   for (const std::size_t size : kSizes) {
@@ -134,9 +135,9 @@ Profile measure_device(Device& device, const TrainOptions& options, const Traini
       for (std::size_t at = 0; at + size <= span; at += size) {
         const std::span<const std::uint32_t> batch(pool.data() + at, size);
         const Stopwatch watch;
-        replica->step({&data.train, batch}, {++step, static_cast<float>(options.learning_rate)});
+        replica->step({&data, batch}, {++step, static_cast<float>(options.learning_rate)});
         const double seconds = watch.elapsed();
-        runs.push_back({static_cast<double>(size), nonzeros_of(data.train, batch), seconds});
+        runs.push_back({static_cast<double>(size), nonzeros_of(data, batch), seconds});
       }
       const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
       std::nth_element(runs.begin(), middle, runs.end(),

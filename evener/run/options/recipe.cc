@@ -58,12 +58,12 @@ double dropout_for(const TrainOptions& options) {
 
 }  // namespace
 
-TrainOptions with_recipe(TrainOptions options, const TrainingData& data) {
-  if (options.loss == "auto") options.loss = loss_for(data.train);
-  if (options.hidden == std::vector{kAutoWidth}) options.hidden = hidden_for(data.row_count());
+TrainOptions with_recipe(TrainOptions options, const Dataset& data, std::size_t rows) {
+  if (options.loss == "auto") options.loss = loss_for(data);
+  if (options.hidden == std::vector{kAutoWidth}) options.hidden = hidden_for(rows);
   if (options.dropout == kAutoDropout) options.dropout = dropout_for(options);
   if (options.learning_rate == 0) options.learning_rate = learning_rate_for(options);
-  if (options.epochs == 0) options.epochs = epochs_for(options, data.row_count());
+  if (options.epochs == 0) options.epochs = epochs_for(options, rows);
   return options;
 }
 

@@ -2,13 +2,16 @@
 // the measurements behind them are in docs/results.md.
 #pragma once
 
+#include <cstddef>
+
+#include "evener/data/dataset.h"
 #include "evener/run/options/options.h"
-#include "evener/run/session/data.h"
 
 namespace evener {
 
-/// `options` with every `auto` replaced; given values stay as they are.
-TrainOptions with_recipe(TrainOptions options, const TrainingData& data);
+/// `options` with every `auto` replaced; given values stay as they are. `rows`: the number of rows
+/// of `data` that are trained on.
+TrainOptions with_recipe(TrainOptions options, const Dataset& data, std::size_t rows);
 
 /// The same for a resumed run: `auto` options get their values from `earlier`.
 TrainOptions with_earlier_recipe(TrainOptions options, const OptionTexts& earlier);

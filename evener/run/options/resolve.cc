@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "evener/core/error.h"
+#include "evener/data/data_folder.h"
 #include "evener/run/options/applicable.h"
 #include "evener/run/options/config.h"
-#include "evener/run/session/data.h"
 
 namespace evener {
 

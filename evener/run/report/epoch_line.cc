@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "evener/run/report/metric_text.h"
 #include "evener/run/report/progress_bar.h"
-#include "evener/run/session/evaluate.h"
 
 namespace evener {
 

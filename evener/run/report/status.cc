@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "evener/run/session/worker_result.h"
+#include "evener/run/report/worker_result.h"
 
 namespace evener {
 

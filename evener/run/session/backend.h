@@ -18,8 +18,8 @@
 #include "evener/run/options/options.h"
 #include "evener/run/report/progress_bar.h"
 #include "evener/run/report/sinks.h"
+#include "evener/run/report/worker_result.h"
 #include "evener/run/session/data.h"
-#include "evener/run/session/worker_result.h"
 #include "evener/runtime/engine.h"
 
 namespace evener {

@@ -1,7 +1,9 @@
+// A run whose workers are other processes: the backend of a coordinator.
 #include <utility>
 
 #include "evener/core/error.h"
 #include "evener/core/time.h"
+#include "evener/run/options/strategy_for.h"
 #include "evener/run/report/status.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/cluster_job.h"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "evener/run/options/strategy_for.h"
 #include "evener/run/session/new_run.h"
 #include "evener/runtime/engine_replica.h"
 
@@ -62,7 +63,7 @@ NodeDevices open_node(const NodeContext& context, std::size_t batch, const Netwo
   options.strategy = context.strategy.empty() ? "auto" : context.strategy;
   options.global_batch_size = static_cast<std::uint32_t>(batch);
   RunDevices devices = open_devices(options, context.opening);
-  options.strategy = strategy_for(options, devices.count());
+  options.strategy = strategy_for_devices(options, devices.count());
   EngineSetup setup = engine_setup(options, std::move(devices));
   setup.network = network;
   setup.training = training;

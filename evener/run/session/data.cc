@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <thread>
 #include <utility>
 
 #include "evener/core/error.h"
 #include "evener/data/batches.h"
+#include "evener/data/data_folder.h"
 #include "evener/nn/metrics.h"
 
 namespace evener {
@@ -86,21 +86,6 @@ std::vector<float> propensities(const TrainingData& data) {
 Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
   return make_dataset(copy_rows(data.features, rows), data.feature_count,
                       copy_rows(data.labels, rows), data.label_count, data.label_names);
-}
-
-std::string data_file(const std::string& path, const std::string& part) {
-  if (!std::filesystem::is_directory(path)) return path;
-  std::string found;
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    const std::string name = entry.path().filename().string();
-    const bool names = name.rfind(part + ".names", 0) == 0;  // names of rows, next to the data
-    if (name != part && (name.rfind(part + ".", 0) != 0 || names)) continue;
-    if (!found.empty()) {
-      throw UsageError(path + ": holds both " + found + " and " + name + "; name the file");
-    }
-    found = name;
-  }
-  return found.empty() ? "" : (std::filesystem::path(path) / found).string();
 }
 
 TrainingData open_training_data(const TrainOptions& options, const std::string& cache_directory,

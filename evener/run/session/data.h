@@ -18,10 +18,6 @@ namespace evener {
 
 using Warn = std::function<void(const std::string&)>;
 
-/// A file path is returned unchanged. For a folder, returns its file `part` ("train", "test") with
-/// any extension: empty if there is none, UsageError if there are several.
-std::string data_file(const std::string& path, const std::string& part);
-
 struct TrainingData {
   Dataset train;
   std::vector<std::uint32_t> rows;    // training rows of `train`; empty: all

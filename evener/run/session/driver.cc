@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "evener/core/error.h"
+#include "evener/run/report/metric_text.h"
 #include "evener/run/session/best_model.h"
 #include "evener/run/session/evaluate.h"
 

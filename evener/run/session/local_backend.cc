@@ -1,5 +1,7 @@
+// A run on the devices of this machine.
 #include <utility>
 
+#include "evener/run/options/strategy_for.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/engine_backend.h"
 
@@ -19,7 +21,7 @@ class LocalBackend : public EngineBackend {
     std::vector<std::string> notes = devices.notes;
     const std::size_t count = devices.count();
     const bool tries_devices = options.strategy == "auto" && count > 1;
-    set_up(options, strategy_for(options, count), std::move(devices), tries_devices);
+    set_up(options, strategy_for_devices(options, count), std::move(devices), tries_devices);
     return notes;
   }
 

@@ -1,3 +1,4 @@
+// A run of which this process is one gossip peer.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -8,6 +9,7 @@
 
 #include "evener/core/counted.h"
 #include "evener/core/error.h"
+#include "evener/run/options/strategy_for.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/cluster_job.h"
 #include "evener/run/session/peer_work.h"

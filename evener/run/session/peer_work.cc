@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
-
-#include "evener/core/error.h"
 #include "evener/policy/catalogue.h"
 #include "evener/run/session/cluster_job.h"
 #include "evener/run/session/new_run.h"
@@ -24,15 +21,6 @@ std::vector<std::uint64_t> steps_in(const Progress& progress, const GossipWork& 
 }
 
 }  // namespace
-
-std::string strategy_for_peers(const TrainOptions& options) {
-  if (options.strategy == "auto") return automatic_strategy(AutoFor::peers);
-  const StrategyChoice choice = parse_strategy(options.strategy);
-  if (choice.strategy->sharing == Sharing::peers) return options.strategy;
-  throw UsageError(fmt::format("--strategy {}: peers without a coordinator have {}",
-                               choice.strategy->name,
-                               fmt::join(names_of(Sharing::peers), " and ")));
-}
 
 GossipWork gossip_work(const TrainOptions& options, const TrainingData& data,
                        const Checkpoint& start, std::size_t peers) {

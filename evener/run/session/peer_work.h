@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 #include "evener/cluster/gossip/gossip_peer.h"
 #include "evener/run/artifacts/checkpoint.h"
@@ -10,9 +9,6 @@
 #include "evener/run/session/data.h"
 
 namespace evener {
-
-/// Replaces `auto`. UsageError for strategies of devices and of a coordinator.
-std::string strategy_for_peers(const TrainOptions& options);
 
 /// Starts from the model and the steps of `start`.
 GossipWork gossip_work(const TrainOptions& options, const TrainingData& data,

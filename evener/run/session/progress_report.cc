@@ -10,7 +10,7 @@
 #include "evener/core/counted.h"
 #include "evener/core/file.h"
 #include "evener/run/report/epoch_line.h"
-#include "evener/run/session/evaluate.h"
+#include "evener/run/report/metric_text.h"
 
 namespace evener {
 

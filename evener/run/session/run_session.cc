@@ -33,7 +33,7 @@ class Session {
     if (start_) {
       check_same_data(options_, *data_, *start_);
     } else {
-      options_ = with_recipe(options_, *data_);
+      options_ = with_recipe(options_, data_->train, data_->row_count());
       start_ = new_run(options_, *data_, reporter_);
     }
     backend_.check(options_, *data_, start_->model.network);

@@ -15,9 +15,9 @@
 #include "evener/run/options/options.h"
 #include "evener/run/options/resolve.h"
 #include "evener/run/report/reporter.h"
+#include "evener/run/report/worker_result.h"
 #include "evener/run/session/backend.h"
 #include "evener/run/session/data.h"
-#include "evener/run/session/worker_result.h"
 
 namespace evener {
 

@@ -1,3 +1,4 @@
+// A run on simulated devices, in virtual time.
 #include <algorithm>
 #include <sstream>
 #include <utility>
@@ -5,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "evener/core/error.h"
+#include "evener/run/options/strategy_for.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/engine_backend.h"
 
@@ -40,7 +42,7 @@ class VirtualBackend : public EngineBackend {
     used_.clear();
     if (resumed != nullptr) keep_used(options, *resumed, *devices.virtual_time);
     const std::size_t count = devices.count();
-    set_up(options, strategy_for(options, count), std::move(devices), tries_devices);
+    set_up(options, strategy_for_devices(options, count), std::move(devices), tries_devices);
     return {};
   }
 

@@ -1,9 +1,11 @@
 // Gossip peers: they train, join, leave and accept others.
 #include <cmath>
+#include <limits>
 
 #include "tests/cluster/gossip/gossip_peers.h"
 
 #include "evener/cluster/gossip/join_request.h"
+#include "evener/runtime/plan.h"
 
 namespace evener {
 namespace {
@@ -147,6 +149,16 @@ TEST_F(GossipPeers, ALongStepDoesNotDelayPeersThatNeedNotWait) {
   }
   EXPECT_GT(fast->result.exchanges, 0U);
   EXPECT_GT(fast->result.steps[1], 5 * fast->result.steps[0]);
+}
+
+TEST_F(GossipPeers, ALossThatIsNotFiniteMeansThatTheTrainingDiverged) {
+  work_.start.assign(work_.start.size(), std::numeric_limits<float>::quiet_NaN());
+  GossipPeerOptions options;
+  options.addresses = {"alone"};
+  options.transport = transport_;
+  const auto device = make_device("cpu:1");
+  PeerReplica replica(device->make_replica(work_.network, {}), work_.network, data_, {});
+  EXPECT_THROW(run_gossip_peer(options, work_, replica), DivergedError);
 }
 
 TEST_P(GossipPeerTest, RefusesAPeerWithAnotherListDataOrOptionsOrATakenSlot) {

@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evener/cluster/parameter_server/status_request.h"
+
 namespace evener {
 namespace {
 

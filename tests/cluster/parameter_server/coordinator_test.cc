@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evener/cluster/parameter_server/status_request.h"
+
 namespace evener {
 namespace {
 
@@ -279,8 +281,8 @@ class FaultyWorker {
   /// Pushes this value everywhere in the dense part.
   void push(std::uint64_t sequence, float value) { push(sequence, value, Lie{}); }
   void push(std::uint64_t sequence, float value, const Lie& lie) {
-    const ModelUpdateFormat format(test_network(data_), {});
-    const std::vector<float> values(layout_of(test_network(data_)).size, value);
+    const ModelUpdateFormat format(small_network(data_), {});
+    const std::vector<float> values(layout_of(small_network(data_)).size, value);
     wire::Head head;
     head.mutable_push()->set_sequence(sequence);
     head.mutable_push()->set_generation(generation_ - lie.past);
@@ -405,7 +407,7 @@ TEST_P(CoordinatorTest, AHundredJoinsAndLeavesLeakNothing) {
     }
   });
   std::optional<Engine> engine(std::in_place, cluster_setup(setting, nodes));
-  engine->models().give(0, FloatBuffer(layout_of(test_network(data_)).size));
+  engine->models().give(0, FloatBuffer(layout_of(small_network(data_)).size));
   Position position;
   for (std::uint64_t epoch = 0; visits < 100 && epoch < 100'000; ++epoch) {
     ASSERT_TRUE(engine->run_epoch(position, go_on));

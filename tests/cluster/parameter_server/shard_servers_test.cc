@@ -162,7 +162,7 @@ TEST_P(ShardServersTest, TheServerRefusesAPushThatIsNotFiniteAndItsRowsAreTraine
     channel->send(message_of(head));
     const std::uint64_t sequence = pulls->head(wire::Head::kOrder).order().sequence();
     inbox->head(wire::Head::kOrder);
-    const Network network = test_network(data_);
+    const Network network = small_network(data_);
     const std::vector<float> values(layout_of(network).size, NAN);
     PayloadBuffer buffer;
     head.mutable_push()->set_sequence(sequence);

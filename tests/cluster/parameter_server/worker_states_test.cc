@@ -60,9 +60,7 @@ class WorkerStatesTest : public testing::TestWithParam<std::tuple<int, Transport
   }
   std::unique_ptr<Engine> fresh_engine() {
     auto engine = make_engine();
-    FloatBuffer start(layout_of(test_network(data_)).size);
-    initialise(test_network(data_), 5, start.span());
-    engine->models().give(0, std::move(start));
+    engine->models().give(0, start_of(small_network(data_)));
     return engine;
   }
   std::unique_ptr<Engine> resumed_engine(Saved saved) {
@@ -152,7 +150,7 @@ TEST_P(WorkerStatesTest, ResumesBitIdentical) {
 std::string case_name(const testing::TestParamInfo<std::tuple<int, TransportKind>>& info) {
   const auto [servers, kind] = info.param;
   const std::string where = servers < 0 ? "OneProcess" : servers == 0 ? "Coordinator" : "Servers";
-  return where + (kind == TransportKind::grpc ? "Grpc" : "Local");
+  return where + to_string(kind);
 }
 INSTANTIATE_TEST_SUITE_P(Over, WorkerStatesTest,
                          testing::Combine(testing::Values(-1, 0, 2),

@@ -39,7 +39,12 @@ TEST(GossipNode, OffersEveryPeriodSteps) {
   EXPECT_TRUE(node.actions(0).empty()) << "one at a time";
   node.receive({GossipMessage::Kind::reply, 1, 0, 1});
   EXPECT_EQ(node.actions(0), (Actions{NodeCompletes{1, 1}}));
-  EXPECT_EQ(node.silence(), 0U);
+  for (int step = 1; step <= 2; ++step) {
+    node.step(1);
+    EXPECT_TRUE(node.actions(0).empty()) << "the exchange begins a new period";
+  }
+  node.step(1);
+  EXPECT_EQ(node.actions(0), (Actions{NodeOffers{1, 2}}));
 }
 
 TEST(GossipNode, AdaptiveOffersWhenTheModelHasChanged) {
@@ -74,13 +79,16 @@ TEST(GossipNode, AdaptiveOffersWhenTheModelHasChanged) {
 TEST(GossipNode, WaitsForTheAnswerIfItMust) {
   GossipRule rule;
   rule.overlap = 0;
+  rule.period = 2;
   GossipNode node = node_among(0, 2, rule);
   node.step(1);
-  node.actions(0);
+  node.step(1);
+  EXPECT_EQ(node.actions(0), (Actions{NodeOffers{1, 1}}));
   EXPECT_FALSE(node.may_train());
   node.receive({GossipMessage::Kind::decline, 1, 0, 1});
   EXPECT_TRUE(node.may_train());
-  EXPECT_EQ(node.silence(), 1U) << "what was declined is no exchange";
+  node.step(1);
+  EXPECT_EQ(node.actions(0), (Actions{NodeOffers{1, 2}})) << "what was declined is no exchange";
 }
 
 TEST(GossipNode, TrainsOverlapStepsWhileItsOfferIsUnderWay) {
@@ -164,7 +172,10 @@ TEST(GossipNode, ChoosesPeersByTheRule) {
 TEST(GossipNode, AfterADeclineItTrainsAStepBeforeTheNextOffer) {
   GossipRule rule;
   rule.overlap = 0;
+  rule.period = 3;
   GossipNode node = node_among(0, 3, rule);
+  node.step(1);
+  node.step(1);
   for (std::uint64_t step = 1; step <= 3; ++step) {
     node.step(1);
     const auto actions = node.actions(0);
@@ -172,7 +183,6 @@ TEST(GossipNode, AfterADeclineItTrainsAStepBeforeTheNextOffer) {
     node.receive({GossipMessage::Kind::decline, std::get<NodeOffers>(actions[0]).to, 0, step});
     EXPECT_TRUE(node.may_train());
     EXPECT_TRUE(node.actions(0).empty());
-    EXPECT_EQ(node.silence(), step);
   }
 }
 
@@ -237,6 +247,7 @@ class GossipSimulation {
     weights_.assign(models_.size(), 1);
     trained_.resize(models_.size());
     refusals_.resize(models_.size());
+    silent_.resize(models_.size());
   }
 
   double loss = 0, repeat = 0;
@@ -256,6 +267,7 @@ class GossipSimulation {
       if (node(id).waits()) ++trained;
       longest_overlap_ = std::max(longest_overlap_, trained);
       node(id).step(random_.uniform());
+      ++silent_[static_cast<std::size_t>(id)];
     }
     act(id, true);
     if (reminds && random_.uniform() < 0.2) remind(id);
@@ -340,6 +352,7 @@ class GossipSimulation {
           },
           [&](const NodeAnswers& a) {
             if (!a.again) answer(i, a.to);
+            if (!a.again && !rule_.push_sum) silent_[static_cast<std::size_t>(i)] = 0;
             send({GossipMessage::Kind::reply, i, a.to, a.sequence});
           },
           [&](const NodeDeclines& a) {
@@ -347,6 +360,7 @@ class GossipSimulation {
           },
           [&](const NodeCompletes& a) {
             ++exchanges_;
+            silent_[static_cast<std::size_t>(i)] = 0;
             if (!rule_.push_sum) {
               model(i) += (answers_[{a.from, i}] - offered_[{i, a.from}].model) / 2;
               to_settle_.erase({i, a.from});
@@ -355,8 +369,9 @@ class GossipSimulation {
     }
     // A refusal sends it to the next step with what it had.
     std::size_t& refusals = refusals_[static_cast<std::size_t>(i)];
-    if (node(i).silence() == 0) refusals = 0;
-    silence_ = std::max(silence_, node(i).silence() - std::min(refusals, node(i).silence()));
+    const std::size_t silent = silent_[static_cast<std::size_t>(i)];
+    if (silent == 0) refusals = 0;
+    silence_ = std::max(silence_, silent - std::min(refusals, silent));
   }
   void offer(int i, int to) {
     if (rule_.push_sum) weight_of(i) /= 2;
@@ -407,6 +422,7 @@ class GossipSimulation {
   std::vector<GossipMessage> letters_;
   std::vector<std::size_t> trained_;   // steps of each while its offer is under way
   std::vector<std::size_t> refusals_;  // of each since its last exchange
+  std::vector<std::size_t> silent_;    // steps of each since its last exchange
   std::size_t silence_ = 0, exchanges_ = 0, longest_overlap_ = 0;
 };
 

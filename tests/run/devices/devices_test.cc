@@ -210,13 +210,5 @@ TEST(KeepDevices, ReducesTheOptionsToTheKeptDevices) {
             (std::vector<double>{1, 0.5}));
 }
 
-TEST(StrategyFor, AutoGoesByTheNumberOfDevices) {
-  TrainOptions options;
-  EXPECT_EQ(strategy_for(options, 1), "sequential");
-  EXPECT_EQ(strategy_for(options, 2), "sync:split=speed");
-  options.strategy = "sync";
-  EXPECT_EQ(strategy_for(options, 1), "sync");
-}
-
 }  // namespace
 }  // namespace evener

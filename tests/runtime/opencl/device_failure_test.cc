@@ -1,11 +1,11 @@
 // A device fails, at each of its calls in turn: the other device finishes the run.
 #include "tests/device/has_device.h"
 #include "tests/runtime/fakes.h"
+#include "tests/runtime/small_setup.h"
 #include "tests/sanitized.h"
 #include <gtest/gtest.h>
 
 #include "evener/device/opencl/faults.h"
-#include "evener/nn/initialise.h"
 #include "evener/nn/metrics.h"
 
 namespace evener {
@@ -20,15 +20,8 @@ struct Outcome {
 
 EngineSetup setup_for(const Dataset& data, const std::string& strategy,
                       const std::vector<std::string>& devices) {
-  EngineSetup setup;
-  setup.network.features = data.feature_count;
-  setup.network.labels = data.label_count;
-  setup.network.hidden = {8};
-  setup.training.optimizer = Optimizer::sgd;
-  setup.plan.data = &data;
+  EngineSetup setup = small_setup(data, strategy, 32);
   setup.plan.schedule.learning_rate = 0.1F;
-  setup.strategy = parse_strategy(strategy);
-  setup.batch = 32;
   for (const auto& device : devices) setup.devices.push_back(make_device(device));
   return setup;
 }
@@ -37,14 +30,11 @@ EngineSetup setup_for(const Dataset& data, const std::string& strategy,
 Outcome run(const Dataset& data, const std::string& strategy,
             const std::vector<std::string>& devices, long fails_from) {
   Outcome outcome;
-  const Network network = setup_for(data, strategy, {}).network;
   opencl::fail_from_call(fails_from);
   std::unique_ptr<Engine> engine;
   try {
     engine = std::make_unique<Engine>(setup_for(data, strategy, devices));
-    FloatBuffer start(layout_of(network).size);
-    initialise(network, 5, start.span());
-    engine->models().give(0, std::move(start));
+    engine->models().give(0, start_of(small_network(data)));
   } catch (const DeviceError&) {
     outcome.refused = true;
     return outcome;
@@ -122,8 +112,7 @@ TEST(DeviceFailure, TheRunFailsWithTheReasonIfTheOnlyDeviceFails) {
   if (!has_device("opencl")) GTEST_SKIP() << "no OpenCL device here";
   const Dataset data = small_data(100);
   Engine engine(setup_for(data, "sequential", {"opencl:0.0"}));
-  FloatBuffer start(layout_of(setup_for(data, "sequential", {}).network).size);
-  engine.models().give(0, std::move(start));
+  engine.models().give(0, FloatBuffer(layout_of(small_network(data)).size));
   opencl::fail_from_call(40);
   Position position;
   try {

@@ -1,3 +1,4 @@
+// For builds with NCCL: one all-reduce over the cards.
 #include <cassert>
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "evener/run/session/worker_result.h"
+#include "evener/run/report/worker_result.h"
 
 #include <algorithm>
 

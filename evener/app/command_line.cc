@@ -1,4 +1,4 @@
-#include "evener/app/shell/command_line.h"
+#include "evener/app/command_line.h"
 
 #include <algorithm>
 #include <csignal>
@@ -180,14 +180,6 @@ int run(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-
-void print_error(const std::string& text) {
-  print_message("evener: error: " + text);
-}
-
-void print_warning(const std::string& text) {
-  print_message("evener: warning: " + text);
-}
 
 int run_command_line(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe then fails with EPIPE
