@@ -50,6 +50,15 @@ function(evener_part name help needs)
   endif()
 endfunction()
 
+# evener_unity(TARGET)
+# With EVENER_UNITY its sources are compiled several at a time, so that the headers they share are read
+# once. Names in their anonymous namespaces must then differ.
+function(evener_unity target)
+  if(EVENER_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # evener_strategies(TARGET)
 # The list of built-in strategies: a call of FILE_strategy() for each FILE.cc of
 # evener/policy/strategies. A new strategy is its file and nothing else.

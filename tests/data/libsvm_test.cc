@@ -12,16 +12,17 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-Dataset parse(const std::string& text, const ReadOptions& options = {}, std::size_t window = 50) {
+Dataset libsvm_data(const std::string& text, const ReadOptions& options = {},
+                    std::size_t window = 50) {
   return parse_libsvm(*windows_of(text, window), "f", options);
 }
 
 std::string error_of(const std::string& text, const ReadOptions& options = {}) {
-  return data_error([&] { parse(text, options); });
+  return data_error([&] { libsvm_data(text, options); });
 }
 
 TEST(Libsvm, IndicesBeginWithOneAndClassesAreSorted) {
-  const Dataset data = parse("+1 1:0.5 3:2\n-1 2:1\n1 4:1\n");
+  const Dataset data = libsvm_data("+1 1:0.5 3:2\n-1 2:1\n1 4:1\n");
   EXPECT_EQ(features_of(data), (Rows{{{0, 0.5F}, {2, 2}}, {{1, 1}}, {{3, 1}}}));
   EXPECT_EQ(labels_of(data), (Labels{{1}, {0}, {1}}));
   EXPECT_EQ(data.feature_count, 4U);
@@ -30,7 +31,7 @@ TEST(Libsvm, IndicesBeginWithOneAndClassesAreSorted) {
 }
 
 TEST(Libsvm, ClassesAreSortedAsNumbers) {
-  const Dataset data = parse("10 1:1\n9 1:1\n-2.5 1:1\n1e3 1:1\n9.0 1:1\n-0 1:1\n0 1:1\n");
+  const Dataset data = libsvm_data("10 1:1\n9 1:1\n-2.5 1:1\n1e3 1:1\n9.0 1:1\n-0 1:1\n0 1:1\n");
   EXPECT_THAT(data.label_names, ElementsAre("-2.5", "0", "9", "10", "1000"));
   EXPECT_EQ(labels_of(data), (Labels{{3}, {2}, {0}, {4}, {2}, {1}, {1}}));
 }
@@ -38,20 +39,20 @@ TEST(Libsvm, ClassesAreSortedAsNumbers) {
 TEST(Libsvm, ManyClasses) {
   std::string text;
   for (int i = 0; i < 200000; ++i) text += std::to_string(i * 7919 % 200000) + " 1:1\n";
-  const Dataset data = parse(text, {}, 1 << 20);
+  const Dataset data = libsvm_data(text, {}, 1 << 20);
   EXPECT_EQ(data.label_count, 200000U);
   EXPECT_EQ(data.labels.row(1).indices[0], 7919U);
   EXPECT_EQ(data.label_names[7919], "7919");
 }
 
 TEST(Libsvm, ListsOfClassesAndRowsWithoutClass) {
-  const Dataset data = parse("5,2,5 1:1\n 1:1\n1:2 2:1\n2 3:1\n");
+  const Dataset data = libsvm_data("5,2,5 1:1\n 1:1\n1:2 2:1\n2 3:1\n");
   EXPECT_EQ(labels_of(data), (Labels{{0, 1}, {}, {}, {0}}));
   EXPECT_EQ(features_of(data), (Rows{{{0, 1}}, {{0, 1}}, {{0, 2}, {1, 1}}, {{2, 1}}}));
 }
 
 TEST(Libsvm, CommentsAndBlankLines) {
-  const Dataset data = parse("# made by hand\n1 1:1 # first\n\n  # more\n \n2 2:1 #\r\n3\n");
+  const Dataset data = libsvm_data("# made by hand\n1 1:1 # first\n\n  # more\n \n2 2:1 #\r\n3\n");
   EXPECT_EQ(data.rows(), 3U);
   EXPECT_EQ(features_of(data), (Rows{{{0, 1}}, {{1, 1}}, {}}));
 }
@@ -59,7 +60,7 @@ TEST(Libsvm, CommentsAndBlankLines) {
 TEST(Libsvm, KnownClassesKeepTheirOrder) {
   ReadOptions options;
   options.label_names = {"1", "-1", "other"};
-  const Dataset data = parse("-1 1:1\n+1 1:1\n-1.0,1 1:1\n", options);
+  const Dataset data = libsvm_data("-1 1:1\n+1 1:1\n-1.0,1 1:1\n", options);
   EXPECT_EQ(labels_of(data), (Labels{{1}, {0}, {0, 1}}));
   EXPECT_EQ(data.label_count, 3U);
   EXPECT_EQ(data.label_names, options.label_names);
@@ -70,9 +71,9 @@ TEST(Libsvm, TheModelsSizesLimit) {
   ReadOptions options;
   options.feature_count = 5;
   options.label_count = 2;
-  EXPECT_EQ(parse("1 3:1\n", options).feature_count, 5U);
-  EXPECT_EQ(parse("1 3:1\n", options).label_count, 2U);
-  EXPECT_TRUE(parse("1 3:1\n", options).label_names.empty());
+  EXPECT_EQ(libsvm_data("1 3:1\n", options).feature_count, 5U);
+  EXPECT_EQ(libsvm_data("1 3:1\n", options).label_count, 2U);
+  EXPECT_TRUE(libsvm_data("1 3:1\n", options).label_names.empty());
   EXPECT_THAT(error_of("1 6:1\n", options),
               StartsWith("f:1: feature index 6 is too large: the model"
                          " has only 5, numbered from 1"));
@@ -113,7 +114,7 @@ TEST(Libsvm, ThreadsDoNotMatter) {
   }
   ReadOptions options;
   options.threads = 4;
-  expect_same(parse(text), parse(text, options));
+  expect_same(libsvm_data(text), libsvm_data(text, options));
 }
 
 }  // namespace

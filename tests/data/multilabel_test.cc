@@ -15,16 +15,17 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-Dataset parse(const std::string& text, const ReadOptions& options = {}, std::size_t window = 1000) {
+Dataset multilabel_data(const std::string& text, const ReadOptions& options = {},
+                        std::size_t window = 1000) {
   return parse_multilabel(*windows_of(text, window), "f", options);
 }
 
 std::string error_of(const std::string& text, const ReadOptions& options = {}) {
-  return data_error([&] { parse(text, options); });
+  return data_error([&] { multilabel_data(text, options); });
 }
 
 TEST(Multilabel, HeaderLabelsAndFeatures) {
-  const Dataset data = parse("3 10 5\n1,4 0:0.5 9:-2\n 3:1\n0\n");
+  const Dataset data = multilabel_data("3 10 5\n1,4 0:0.5 9:-2\n 3:1\n0\n");
   EXPECT_EQ(data.feature_count, 10U);
   EXPECT_EQ(data.label_count, 5U);
   EXPECT_EQ(features_of(data), (Rows{{{0, 0.5F}, {9, -2.0F}}, {{3, 1.0F}}, {}}));
@@ -32,38 +33,40 @@ TEST(Multilabel, HeaderLabelsAndFeatures) {
 }
 
 TEST(Multilabel, WithoutHeaderCountsAreTheLargestIndices) {
-  const Dataset data = parse("7 2:1 5:1\n3,2 0:1\n");
+  const Dataset data = multilabel_data("7 2:1 5:1\n3,2 0:1\n");
   EXPECT_EQ(data.feature_count, 6U);
   EXPECT_EQ(data.label_count, 8U);
   EXPECT_EQ(labels_of(data), (Labels{{7}, {2, 3}}));
 }
 
 TEST(Multilabel, RowsMayLackLabelsFeaturesOrBoth) {
-  const Dataset data = parse("0:1 1:1\n \n2\n\t4:1\n3,4 \n");
+  const Dataset data = multilabel_data("0:1 1:1\n \n2\n\t4:1\n3,4 \n");
   EXPECT_EQ(features_of(data), (Rows{{{0, 1}, {1, 1}}, {}, {}, {{4, 1}}, {}}));
   EXPECT_EQ(labels_of(data), (Labels{{}, {}, {2}, {}, {3, 4}}));
 }
 
 TEST(Multilabel, BlankLinesWindowsLineEndsAndTabsAreFine) {
-  const Dataset data = parse("2 5 5\r\n1 0:1\t2:3  4:5 \r\n\r\n2 1:1\r\n\n\n");
+  const Dataset data = multilabel_data("2 5 5\r\n1 0:1\t2:3  4:5 \r\n\r\n2 1:1\r\n\n\n");
   EXPECT_EQ(features_of(data), (Rows{{{0, 1}, {2, 3}, {4, 5}}, {{1, 1}}}));
 }
 
 TEST(Multilabel, TheLastLineNeedsNoEnd) {
-  expect_same(parse("1 0:1\n2 1:2.5"), parse("1 0:1\n2 1:2.5\n"));
-  expect_same(parse("1 2:1.5"), parse("1 2:1.5\n"));
+  expect_same(multilabel_data("1 0:1\n2 1:2.5"), multilabel_data("1 0:1\n2 1:2.5\n"));
+  expect_same(multilabel_data("1 2:1.5"), multilabel_data("1 2:1.5\n"));
 }
 
 TEST(Multilabel, UnsortedIndicesAreSortedWithTheirValues) {
-  EXPECT_EQ(features_of(parse("0 5:50 1:10 3:30\n")), (Rows{{{1, 10}, {3, 30}, {5, 50}}}));
+  EXPECT_EQ(features_of(multilabel_data("0 5:50 1:10 3:30\n")),
+            (Rows{{{1, 10}, {3, 30}, {5, 50}}}));
 }
 
 TEST(Multilabel, ALabelNamedTwiceCountsOnce) {
-  EXPECT_EQ(labels_of(parse("3,1,3 0:1\n")), (Labels{{1, 3}}));
+  EXPECT_EQ(labels_of(multilabel_data("3,1,3 0:1\n")), (Labels{{1, 3}}));
 }
 
 TEST(Multilabel, ValuesInEveryNotation) {
-  EXPECT_EQ(features_of(parse("0 0:1e-3 1:+2 2:.5 3:1234567890.123456789 4:-0 5:1E2 6:1e-999\n")),
+  EXPECT_EQ(features_of(
+                multilabel_data("0 0:1e-3 1:+2 2:.5 3:1234567890.123456789 4:-0 5:1E2 6:1e-999\n")),
             (Rows{{{0, 1e-3F},
                    {1, 2},
                    {2, 0.5F},
@@ -77,7 +80,7 @@ TEST(Multilabel, TheModelsSizesReplaceTheHeaders) {
   ReadOptions options;
   options.feature_count = 20;
   options.label_count = 3;
-  const Dataset data = parse("1 10 5\n2 9:1\n", options);
+  const Dataset data = multilabel_data("1 10 5\n2 9:1\n", options);
   EXPECT_EQ(data.feature_count, 20U);
   EXPECT_EQ(data.label_count, 3U);
   EXPECT_THAT(error_of("1 10 5\n2 0:1\n3 0:1\n", options),
@@ -171,7 +174,7 @@ TEST(Multilabel, LyingHeadersCostNoMemory) {
               StartsWith("f:1: the header's number of features is too large"));
   EXPECT_THAT(error_of("1 5 18446744073709551617\n1 0:1\n"),
               StartsWith("f:1: the header's number of labels is too large"));
-  EXPECT_EQ(parse("1 4294967295 5\n1 0:1\n").feature_count, 4294967295U);
+  EXPECT_EQ(multilabel_data("1 4294967295 5\n1 0:1\n").feature_count, 4294967295U);
 }
 
 TEST(Multilabel, FilesWithoutRowsAreRefused) {
@@ -213,11 +216,11 @@ RC_GTEST_PROP(MultilabelProperty, WindowsAndThreadsDoNotMatter, ()) {
     for (const auto& [index, value] : row) text += fmt::format(" {}:{}", index, value);
     text += '\n';
   }
-  const Dataset whole = parse(text, {}, 1 << 20);
+  const Dataset whole = multilabel_data(text, {}, 1 << 20);
   RC_ASSERT(features_of(whole) == rows);
   ReadOptions options;
   options.threads = *rc::gen::inRange(1, 5);
-  const Dataset cut = parse(text, options, *rc::gen::inRange<std::size_t>(1, 200));
+  const Dataset cut = multilabel_data(text, options, *rc::gen::inRange<std::size_t>(1, 200));
   RC_ASSERT(features_of(cut) == rows);
   RC_ASSERT(labels_of(cut) == labels_of(whole));
   RC_ASSERT(cut.feature_count == whole.feature_count);

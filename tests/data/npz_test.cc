@@ -45,18 +45,18 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-Dataset parse(const std::string& zip) {
+Dataset npz_data(const std::string& zip) {
   return parse_npz(bytes_of(zip), "f", {}, "");
 }
 
 std::string error_of(const Archive& archive) {
   const std::string zip = archive.zip();
-  return data_error([&] { parse(zip); });
+  return data_error([&] { npz_data(zip); });
 }
 
 TEST(Npz, StoredAndDeflatedMatricesWithLabelsInside) {
   for (const bool deflate : {false, true}) {
-    const Dataset data = parse(Archive().zip(deflate));
+    const Dataset data = npz_data(Archive().zip(deflate));
     EXPECT_EQ(features_of(data), (Rows{{{0, 0.5F}, {4, 40}}, {{2, -1}}}));
     EXPECT_EQ(labels_of(data), (Labels{{1}, {0, 2}}));
     EXPECT_EQ(data.feature_count, 5U);
@@ -69,12 +69,12 @@ TEST(Npz, OtherTypesOfNumbers) {
   archive.indices = npy_of<std::int64_t>("<i8", {4, 0, 2});
   archive.indptr = npy_of<std::uint32_t>("<u4", {0, 2, 3});
   archive.data = npy_of<double>("<f8", {40, 0.5, -1});
-  const Dataset data = parse(archive.zip());
+  const Dataset data = npz_data(archive.zip());
   EXPECT_EQ(features_of(data), (Rows{{{0, 0.5F}, {4, 40}}, {{2, -1}}}));
   archive.data = npy_of<std::int8_t>("|i1", {40, 5, -1});
-  EXPECT_EQ(features_of(parse(archive.zip())), (Rows{{{0, 5}, {4, 40}}, {{2, -1}}}));
+  EXPECT_EQ(features_of(npz_data(archive.zip())), (Rows{{{0, 5}, {4, 40}}, {{2, -1}}}));
   archive.format = npy("<U3", "()", std::string("c\0\0\0s\0\0\0r\0\0\0", 12));
-  EXPECT_EQ(parse(archive.zip()).rows(), 2U);
+  EXPECT_EQ(npz_data(archive.zip()).rows(), 2U);
 }
 
 class NpzFiles : public FolderTest {};
@@ -165,7 +165,7 @@ TEST(Npz, LabelsForOtherRowsAreRefused) {
 
 TEST(Npz, MissingArraysAreNamed) {
   const std::string zip = ZipMaker(true).add("shape.npy", Archive().shape).finish();
-  EXPECT_EQ(data_error([&] { parse(zip); }), "f: there is no array 'indptr'");
+  EXPECT_EQ(data_error([&] { npz_data(zip); }), "f: there is no array 'indptr'");
 }
 
 TEST(Npz, DamagedArchivesAreRefused) {
@@ -173,7 +173,7 @@ TEST(Npz, DamagedArchivesAreRefused) {
     const std::string good = Archive().zip(deflate);
     for (std::size_t size = 0; size < good.size(); ++size) {
       const std::string cut = good.substr(0, size);
-      EXPECT_THAT(data_error([&] { parse(cut); }), StartsWith("f: ")) << size << " bytes";
+      EXPECT_THAT(data_error([&] { npz_data(cut); }), StartsWith("f: ")) << size << " bytes";
     }
   }
 }
@@ -182,10 +182,10 @@ TEST(Npz, LyingSizesCostNoMemory) {
   std::string zip = Archive().zip(true);
   const std::size_t entry = zip.find("PK\x01\x02");
   zip.replace(entry + 24, 4, little_endian(0xFFFFFFFE, 4));  // the unpacked size
-  EXPECT_THAT(data_error([&] { parse(zip); }), HasSubstr("impossible size"));
+  EXPECT_THAT(data_error([&] { npz_data(zip); }), HasSubstr("impossible size"));
   zip = Archive().zip(true);
   zip[entry + 16] = static_cast<char>(zip[entry + 16] ^ 1);  // the checksum
-  EXPECT_THAT(data_error([&] { parse(zip); }), HasSubstr("checksum"));
+  EXPECT_THAT(data_error([&] { npz_data(zip); }), HasSubstr("checksum"));
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST(Golden, TrainingSteps) {
   }
 }
 
-Predictions predictions_of(const Json& json) {
+Predictions read_predictions(const Json& json) {
   Predictions predictions;
   predictions.k = json["k"];
   for (std::size_t row = 0; row < json["best"].size(); ++row) {
@@ -131,7 +131,7 @@ TEST(Golden, Metrics) {
       }
     }
     const CsrArrays truth = label_arrays(json["truth"]);
-    const auto metrics = evaluate(predictions_of(json), truth.view(), json["labels"], weights);
+    const auto metrics = evaluate(read_predictions(json), truth.view(), json["labels"], weights);
     for (const auto& [name, value] : json["values"].items()) {
       ASSERT_TRUE(metrics.contains(name)) << name;
       EXPECT_NEAR(metrics.at(name), value.get<double>(), 1e-6) << name;

@@ -9,7 +9,7 @@
 namespace evener {
 namespace {
 
-const Network kNetwork{.features = 90, .hidden = {70, 33}, .labels = 101};
+const Network kStartNetwork{.features = 90, .hidden = {70, 33}, .labels = 101};
 
 std::vector<float> start(const Network& network, std::uint64_t seed) {
   std::vector<float> parameters(layout_of(network).size, 5.0F);
@@ -18,13 +18,13 @@ std::vector<float> start(const Network& network, std::uint64_t seed) {
 }
 
 TEST(Initialise, DependsOnTheSeedAlone) {
-  EXPECT_EQ(start(kNetwork, 1), start(kNetwork, 1));
-  EXPECT_NE(start(kNetwork, 1), start(kNetwork, 2));
+  EXPECT_EQ(start(kStartNetwork, 1), start(kStartNetwork, 1));
+  EXPECT_NE(start(kStartNetwork, 1), start(kStartNetwork, 2));
 }
 
 TEST(Initialise, PaddingAndBiasesAreZero) {
-  const auto layout = layout_of(kNetwork);
-  const auto parameters = start(kNetwork, 3);
+  const auto layout = layout_of(kStartNetwork);
+  const auto parameters = start(kStartNetwork, 3);
   const auto used = used_elements(layout);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!used[i]) {
@@ -39,10 +39,10 @@ TEST(Initialise, PaddingAndBiasesAreZero) {
 }
 
 TEST(Initialise, Bounds) {
-  EXPECT_FLOAT_EQ(start_bound(kNetwork, 0), std::sqrt(3.0F / 70));
-  EXPECT_FLOAT_EQ(start_bound(kNetwork, 1), std::sqrt(6.0F / 70));
-  EXPECT_FLOAT_EQ(start_bound(kNetwork, 2), std::sqrt(1.0F / 33));
-  auto other = kNetwork;
+  EXPECT_FLOAT_EQ(start_bound(kStartNetwork, 0), std::sqrt(3.0F / 70));
+  EXPECT_FLOAT_EQ(start_bound(kStartNetwork, 1), std::sqrt(6.0F / 70));
+  EXPECT_FLOAT_EQ(start_bound(kStartNetwork, 2), std::sqrt(1.0F / 33));
+  auto other = kStartNetwork;
   other.input = Input::dense;
   EXPECT_FLOAT_EQ(start_bound(other, 0), std::sqrt(6.0F / 90));
   other.activation = Activation::tanh;
@@ -52,11 +52,11 @@ TEST(Initialise, Bounds) {
 }
 
 TEST(Initialise, WeightsAreUniformWithinTheBounds) {
-  const auto layout = layout_of(kNetwork);
-  const auto parameters = start(kNetwork, 4);
+  const auto layout = layout_of(kStartNetwork);
+  const auto parameters = start(kStartNetwork, 4);
   for (std::size_t layer = 0; layer < layout.layers.size(); ++layer) {
     const auto& weight = layout.layers[layer].weight;
-    const double bound = start_bound(kNetwork, layer);
+    const double bound = start_bound(kStartNetwork, layer);
     const auto count = static_cast<double>(weight.rows * weight.cols);
     double sum = 0, squares = 0, largest = 0;
     for (std::size_t r = 0; r < weight.rows; ++r) {

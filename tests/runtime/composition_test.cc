@@ -12,7 +12,7 @@
 namespace evener {
 namespace {
 
-constexpr std::size_t kRows = 192, kBatch = 32;
+constexpr std::size_t kEpochRows = 192, kBatch = 32;
 constexpr std::size_t kNodes = 2;
 
 /// Counts the rows that it trains.
@@ -108,7 +108,7 @@ class Composition : public testing::Test {
     return replica->step({&data_, rows}, {1, 0.0F});
   }
 
-  Dataset data_ = small_data(kRows);
+  Dataset data_ = small_data(kEpochRows);
   Network network_;
   Training training_;
 };
@@ -144,7 +144,7 @@ TEST_F(Composition, EveryAllowedPairTrainsAnEpoch) {
         }
       }
       const bool again = between.sharing == Sharing::pushes && rejected > 0;
-      EXPECT_TRUE(again ? trained > kRows : trained == kRows) << trained;
+      EXPECT_TRUE(again ? trained > kEpochRows : trained == kEpochRows) << trained;
     }
   }
   EXPECT_EQ(pairs, names_of(false).size() * names_of(true).size());

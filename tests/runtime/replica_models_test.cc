@@ -13,7 +13,7 @@
 namespace evener {
 namespace {
 
-constexpr std::size_t kWorkers = 2, kRows = 4;
+constexpr std::size_t kWorkers = 2, kStepRows = 4;
 
 class ReplicaModelsTest : public testing::TestWithParam<std::string> {
  protected:
@@ -45,15 +45,15 @@ class ReplicaModelsTest : public testing::TestWithParam<std::string> {
   /// One step of every worker on new rows, in the models and in the reference.
   void step() {
     for (std::size_t i = 0; i < kWorkers; ++i) {
-      std::vector<std::uint32_t> rows(kRows);
+      std::vector<std::uint32_t> rows(kStepRows);
       std::iota(rows.begin(), rows.end(), next_row_);
-      next_row_ += kRows;
+      next_row_ += kStepRows;
       Step at;
       at.number = ++steps_;
       at.learning_rate = 0.3F;
       Task task;
       task.worker = static_cast<int>(i);
-      task.parts.push_back({{rows, kRows}, at});
+      task.parts.push_back({{rows, kStepRows}, at});
       models_->compute(task);
       replicas_[i]->step({&data_, rows}, at);
     }

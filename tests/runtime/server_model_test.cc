@@ -14,8 +14,8 @@
 namespace evener {
 namespace {
 
-constexpr int kWorkers = 3;
-constexpr std::size_t kRows = 4;
+constexpr int kPushWorkers = 3;
+constexpr std::size_t kPushRows = 4;
 
 class ServerModelTest : public testing::TestWithParam<std::string> {
  protected:
@@ -26,7 +26,7 @@ class ServerModelTest : public testing::TestWithParam<std::string> {
     network_.hidden = {8};
     training_.optimizer = Optimizer::sgd;
     ModelSetup setup{network_, training_, &data_, {}};
-    for (int i = 0; i < kWorkers; ++i) {
+    for (int i = 0; i < kPushWorkers; ++i) {
       devices_.push_back(make_test_device(GetParam()));
       setup.devices.push_back(devices_.back().get());
       replicas_.push_back(devices_.back()->make_replica(
@@ -38,7 +38,7 @@ class ServerModelTest : public testing::TestWithParam<std::string> {
     initialise(network_, 5, start.span());
     global_.assign(start.data(), start.data() + size);
     momentum_.assign(size, 0);
-    pushes_.assign(kWorkers, std::vector<float>(size));
+    pushes_.assign(kPushWorkers, std::vector<float>(size));
     models_->give(0, std::move(start));
     models_->resume();
   }
@@ -50,13 +50,13 @@ class ServerModelTest : public testing::TestWithParam<std::string> {
     task.worker = worker;
     task.work = Work::pushed;
     for (int i = 0; i < steps; ++i) {
-      rows_.emplace_back(kRows);
+      rows_.emplace_back(kPushRows);
       std::iota(rows_.back().begin(), rows_.back().end(), next_row_);
-      next_row_ += kRows;
+      next_row_ += kPushRows;
       Step at;
       at.number = ++steps_;
       at.learning_rate = 0.3F;
-      task.parts.push_back({{rows_.back(), kRows}, at});
+      task.parts.push_back({{rows_.back(), kPushRows}, at});
     }
     models_->begin(task);
     const double loss = models_->compute(task);
@@ -66,7 +66,7 @@ class ServerModelTest : public testing::TestWithParam<std::string> {
     replica.load(0, global_);
     double expected = 0;
     for (const auto& part : task.parts) {
-      expected += replica.step({&data_, part.slice.rows}, part.step) * kRows;
+      expected += replica.step({&data_, part.slice.rows}, part.step) * kPushRows;
     }
     EXPECT_NEAR(loss, expected, 1e-4);
     replica.store(0, pushes_[index]);
@@ -109,7 +109,7 @@ class ServerModelTest : public testing::TestWithParam<std::string> {
 
 TEST_P(ServerModelTest, AppliesTheMeanOfAllPushes) {
   for (int round = 0; round < 5; ++round) {
-    for (int worker = 0; worker < kWorkers; ++worker) pull_and_push(worker);
+    for (int worker = 0; worker < kPushWorkers; ++worker) pull_and_push(worker);
     apply_pushes({{0, 1, 2}, 1, 1, 0});
   }
   expect_same();
@@ -133,11 +133,11 @@ TEST_P(ServerModelTest, LatePushesAndPullsOfRowsThatChangedMeanwhile) {
 
 TEST_P(ServerModelTest, MomentumOfPushesThatAreAShareOfAStep) {
   for (int round = 0; round < 4; ++round) {
-    for (int worker = 0; worker < kWorkers; ++worker) {
+    for (int worker = 0; worker < kPushWorkers; ++worker) {
       pull_and_push(worker);
       apply_pushes({{worker}, 1.0 / 3, 1, 0.9});
     }
-    for (int worker = 0; worker < kWorkers; ++worker) pull_and_push(worker);
+    for (int worker = 0; worker < kPushWorkers; ++worker) pull_and_push(worker);
     apply_pushes({{0, 2}, 2.0 / 3, 0.5, 0.9});
     models_->reject(1);
   }

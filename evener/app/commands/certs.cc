@@ -13,7 +13,7 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kCertsExamples =
     "Examples:\n"
     "  evener certs certs --hosts node1,node1.example.org,10.0.0.1\n\n"
     "Makes an authority, and what coordinator and workers show each other. Copy ca.pem,\n"
@@ -25,7 +25,7 @@ constexpr int kMostDays = 36500;
 
 void add_certs(CLI::App& app, Shell& /*shell*/) {
   auto* command = app.add_subcommand("certs", "make certificates for a cluster");
-  command->footer(kExamples);
+  command->footer(kCertsExamples);
   auto options = std::make_shared<CertsOptions>();
   command->add_option("FOLDER", options->folder, "where they are written")
       ->required()

@@ -25,7 +25,7 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kCompareExamples =
     "Examples:\n"
     "  evener compare data/ --strategies sync,adaptive-sgd --devices cpu:1,cpu:1 \\\n"
     "      --emulate 1=x0.25\n"
@@ -125,7 +125,7 @@ void compare_on_nodes(TrainOptions& train, CompareOptions& options) {
   options.start_cluster = [cluster] { return start_local_cluster(cluster); };
 }
 
-void run(const GivenOptions& given, Shell& shell) {
+void run_compare(const GivenOptions& given, Shell& shell) {
   const TrainOptions asked = read_options(given, Command::compare);
   CompareOptions options = compare_options(asked);
   RunContext context;
@@ -173,10 +173,10 @@ void run(const GivenOptions& given, Shell& shell) {
 
 void add_compare(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("compare", "compare strategies on your data");
-  command->footer(kExamples);
+  command->footer(kCompareExamples);
   auto given = std::make_shared<GivenOptions>();
   add_table_options(*command, Command::compare, *given);
-  command->callback([given, &shell] { run(*given, shell); });
+  command->callback([given, &shell] { run_compare(*given, shell); });
 }
 
 }  // namespace evener

@@ -33,7 +33,7 @@ bool writes_text(const ConvertOptions& options) {
   return ends_with(options.out, ".txt");
 }
 
-void run(const ConvertOptions& options) {
+void run_convert(const ConvertOptions& options) {
   const bool text = writes_text(options);
   const bool from_cache = is_cache(options.in);
   if (from_cache && options.format != "auto") {
@@ -70,7 +70,7 @@ void add_convert(CLI::App& app, Shell&) {
       ->type_name("WORD");
   command->add_option("--to", options->to, "text or cache (auto: text for NAME.txt, else cache)")
       ->type_name("WORD");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_convert(*options); });
 }
 
 }  // namespace evener

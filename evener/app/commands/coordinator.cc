@@ -17,7 +17,7 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kCoordinatorExamples =
     "Examples:\n"
     "  evener coordinator data/ --workers 2 -o runs/cluster\n"
     "  evener worker --coordinator 127.0.0.1:7070   # twice, in other terminals\n\n"
@@ -32,7 +32,7 @@ std::string workers_text(const CoordinatorOptions& options) {
                                        : fmt::format("{}:{}", options.least, options.most);
 }
 
-void run(const GivenOptions& given, Shell& shell) {
+void run_coordinator(const GivenOptions& given, Shell& shell) {
   const auto& placement = shell.environment.placement;
   const TrainOptions train = resolve_options(given, Command::coordinator);
   const ClusterOptions& cluster = train.cluster;
@@ -71,10 +71,10 @@ void run(const GivenOptions& given, Shell& shell) {
 
 void add_coordinator(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("coordinator", "train on workers on other machines");
-  command->footer(kExamples);
+  command->footer(kCoordinatorExamples);
   auto given = std::make_shared<GivenOptions>();
   add_table_options(*command, Command::coordinator, *given);
-  command->callback([given, &shell] { run(*given, shell); });
+  command->callback([given, &shell] { run_coordinator(*given, shell); });
 }
 
 }  // namespace evener

@@ -85,7 +85,7 @@ MadeData make(DatasetOptions options) {
                             : synthetic_of_shape(options.shape, options.synthetic));
 }
 
-void run(const DatasetOptions& options) {
+void run_dataset(const DatasetOptions& options) {
   if (!contains(kAll, options.name)) {
     throw UsageError(fmt::format("unknown data set '{}'{}; valid: {}", options.name,
                                  did_you_mean(options.name, kAll), fmt::join(kAll, ", ")));
@@ -171,7 +171,7 @@ void add_dataset(CLI::App& app, Shell&) {
   of_shape(
       number("--label-exponent", s.label_exponent, "exponent of the Zipf distribution of labels"));
   scoped(number("--noise", s.noise, "share of features that are noise"), kSynthetic, synthetic);
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_dataset(*options); });
 }
 
 }  // namespace evener

@@ -159,7 +159,7 @@ void show_run(const InfoOptions& options) {
   print_text(run_text(json, info));
 }
 
-void run(const InfoOptions& options, const Environment& environment) {
+void run_info(const InfoOptions& options, const Environment& environment) {
   if (!fs::exists(options.what)) throw UsageError(options.what + ": there is no such file");
   if (is_run_directory(options.what)) return show_run(options);
   if (fs::is_directory(options.what)) return show_folder(options, environment);
@@ -183,7 +183,7 @@ void add_info(CLI::App& app, Shell& shell) {
       ->add_option("WHAT", options->what, "data file, folder of data, model file or run directory")
       ->required();
   command->add_flag("--json", options->json, "print JSON");
-  command->callback([options, &shell] { run(*options, shell.environment); });
+  command->callback([options, &shell] { run_info(*options, shell.environment); });
 }
 
 }  // namespace evener

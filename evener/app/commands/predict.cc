@@ -61,7 +61,7 @@ std::string json_row(const Predictions& predictions, std::size_t row, std::size_
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-void run(const PredictOptions& options, const Environment& environment) {
+void run_predict(const PredictOptions& options, const Environment& environment) {
   if (options.k == 0) throw UsageError("-k: at least 1 label is needed");
   const LoadedModel loaded = load_for(options, environment);
   std::string warning;
@@ -97,7 +97,7 @@ void add_predict(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<PredictOptions>();
   add_model_options(*command, *options);
   command->add_option("-k,--top", options->k, "labels a row (5)")->type_name("N");
-  command->callback([options, &shell] { run(*options, shell.environment); });
+  command->callback([options, &shell] { run_predict(*options, shell.environment); });
 }
 
 }  // namespace evener

@@ -20,7 +20,7 @@ namespace evener {
 
 namespace {
 
-struct Args {
+struct ProfileArgs {
   std::string device;
   GivenOptions given;
 };
@@ -39,7 +39,7 @@ nlohmann::ordered_json profile_json(const Profile& profile, const TrainOptions& 
   return json;
 }
 
-void run(const Args& args, Shell& shell) {
+void run_profile(const ProfileArgs& args, Shell& shell) {
   if (args.device == "auto") {
     throw UsageError("DEVICE 'auto': a profile is of one device; name it (see evener devices)");
   }
@@ -67,14 +67,14 @@ void run(const Args& args, Shell& shell) {
 void add_profile(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("profile", "measure a device for evener simulate");
   command->footer("Examples:\n  evener profile cpu:1 data/ -o cluster.toml");
-  auto args = std::make_shared<Args>();
+  auto args = std::make_shared<ProfileArgs>();
   command
       ->add_option("DEVICE", args->device,
                    "one device: cpu, cpu:T for T threads, opencl:P.D, opencl:P.D.S or cuda:N (see "
                    "evener devices)")
       ->required();
   add_table_options(*command, Command::profile, args->given);
-  command->callback([args, &shell] { run(*args, shell); });
+  command->callback([args, &shell] { run_profile(*args, shell); });
 }
 
 }  // namespace evener

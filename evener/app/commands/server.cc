@@ -15,7 +15,7 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kServerExamples =
     "Examples:\n"
     "  evener coordinator data/ --workers 4 --servers 2\n"
     "  evener server --coordinator 127.0.0.1:7070   # twice, in other terminals\n"
@@ -24,7 +24,7 @@ constexpr const char* kExamples =
     "A server keeps a part of the model, so that not all workers pull from and push\n"
     "to one machine.";
 
-void run(const GivenOptions& given, Shell& shell) {
+void run_server(const GivenOptions& given, Shell& shell) {
   end_with_parent();
   const Environment& environment = shell.environment;
   const TrainOptions asked = read_options(given, Command::server);
@@ -51,10 +51,10 @@ void run(const GivenOptions& given, Shell& shell) {
 
 void add_server(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("server", "keep a part of the model for a coordinator");
-  command->footer(kExamples);
+  command->footer(kServerExamples);
   auto given = std::make_shared<GivenOptions>();
   add_table_options(*command, Command::server, *given);
-  command->callback([given, &shell] { run(*given, shell); });
+  command->callback([given, &shell] { run_server(*given, shell); });
 }
 
 }  // namespace evener

@@ -12,19 +12,19 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kSimulateExamples =
     "Examples:\n"
     "  evener simulate docs/examples/cluster.toml train.txt --test test.txt\n"
     "  evener simulate cluster.toml data/ --strategy hogbatch --optimizer sgd\n\n"
     "The training is real, only the time is not: every second that is printed is one\n"
     "of the devices in the cluster file. `evener profile` measures such a device.";
 
-struct Args {
+struct SimulateArgs {
   std::string cluster;
   GivenOptions given;
 };
 
-void run(const Args& args, Shell& shell) {
+void run_simulate(const SimulateArgs& args, Shell& shell) {
   const TrainOptions options = resolve_options(args.given, Command::simulate);
   VirtualTimeOptions cluster = read_cluster(args.cluster);
   cluster.seed = options.seed;
@@ -36,13 +36,13 @@ void run(const Args& args, Shell& shell) {
 
 void add_simulate(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("simulate", "train in virtual time on simulated devices");
-  command->footer(kExamples);
-  auto args = std::make_shared<Args>();
+  command->footer(kSimulateExamples);
+  auto args = std::make_shared<SimulateArgs>();
   command->add_option("CLUSTER", args->cluster, "TOML file of devices")
       ->required()
       ->type_name("FILE");
   add_table_options(*command, Command::simulate, args->given);
-  command->callback([args, &shell] { run(*args, shell); });
+  command->callback([args, &shell] { run_simulate(*args, shell); });
 }
 
 }  // namespace evener

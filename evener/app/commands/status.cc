@@ -18,7 +18,7 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kStatusExamples =
     "Examples:\n"
     "  evener status\n"
     "  evener status 127.0.0.1:7071 --json\n"
@@ -28,7 +28,7 @@ constexpr const char* kExamples =
     "that it was busy, how many updates of others a push had missed (staleness), and pushes that "
     "were refused.";
 
-struct Args {
+struct StatusArgs {
   GivenOptions given;
   std::string coordinator = "127.0.0.1:7070";
 };
@@ -83,8 +83,8 @@ std::string status_text(const nlohmann::json& status, bool narrow) {
 
 void add_status(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("status", "show the state of a cluster's run");
-  command->footer(kExamples);
-  auto args = std::make_shared<Args>();
+  command->footer(kStatusExamples);
+  auto args = std::make_shared<StatusArgs>();
   command->add_option("COORDINATOR", args->coordinator, "where it listens [127.0.0.1:7070]")
       ->type_name("HOST:PORT");
   add_table_options(*command, Command::status, args->given);

@@ -12,13 +12,13 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kStrategiesExamples =
     "Examples:\n"
     "  evener strategies\n"
     "  evener strategies adaptive-sgd\n"
     "  evener train data/ --devices cpu:1,cpu:1 --strategy adaptive-sgd:gamma=0";
 
-struct Args {
+struct StrategiesArgs {
   std::string name;
   bool markdown = false, json = false;
 };
@@ -46,7 +46,7 @@ std::string catalogue_json(const std::string& name) {
   return rows.dump(2) + "\n";
 }
 
-void run(const Args& args) {
+void run_strategies(const StrategiesArgs& args) {
   if (args.json && args.markdown) throw UsageError("--json and --markdown: choose one");
   if (args.markdown && !args.name.empty()) {
     throw UsageError("--markdown prints all strategies: leave " + args.name + " out");
@@ -64,12 +64,12 @@ void run(const Args& args) {
 void add_strategies(CLI::App& app, Shell&) {
   auto* command =
       app.add_subcommand("strategies", "list the strategies that train on several devices");
-  command->footer(kExamples);
-  auto args = std::make_shared<Args>();
+  command->footer(kStrategiesExamples);
+  auto args = std::make_shared<StrategiesArgs>();
   command->add_option("NAME", args->name, "show this one with its options");
   command->add_flag("--json", args->json, "as JSON");
   command->add_flag("--markdown", args->markdown, "all of them, as in docs/strategies.md");
-  command->callback([args] { run(*args); });
+  command->callback([args] { run_strategies(*args); });
 }
 
 }  // namespace evener

@@ -14,7 +14,7 @@ namespace evener {
 
 namespace {
 
-void run(const ModelOptions& options, const Environment& environment) {
+void run_test(const ModelOptions& options, const Environment& environment) {
   const LoadedModel loaded = load_for(options, environment);
   const auto predictions = predict_all(*loaded.replica, loaded.data, kEvaluationTop);
   const Metrics metrics = evaluate(*predictions, loaded.data.labels, loaded.data.label_count,
@@ -32,7 +32,7 @@ void add_test(CLI::App& app, Shell& shell) {
       "  evener test model.safetensors test.txt --json");
   auto options = std::make_shared<ModelOptions>();
   add_model_options(*command, *options);
-  command->callback([options, &shell] { run(*options, shell.environment); });
+  command->callback([options, &shell] { run_test(*options, shell.environment); });
 }
 
 }  // namespace evener

@@ -18,7 +18,7 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kTrainExamples =
     "Examples:\n"
     "  evener train train.txt --test test.txt -o runs/first\n"
     "  evener train train.txt --validation-share 0.1 --early-stop p@1 --hidden 256\n"
@@ -48,7 +48,7 @@ bool another_rank_speaks(const GivenOptions& given, const Environment& environme
          !environment.mpi.empty() && environment.placement.rank > 0;
 }
 
-void run(const GivenOptions& given, Shell& shell) {
+void run_train(const GivenOptions& given, Shell& shell) {
   const ClusterOptions cluster = read_options(given, Command::train).cluster;
   const auto resolved = [&] { return resolve_options(given, Command::train); };
   const std::string mpi = mpi_family_of(cluster.transport, shell.environment);
@@ -66,12 +66,12 @@ void run(const GivenOptions& given, Shell& shell) {
 
 void add_train(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("train", "train a model");
-  command->footer(kExamples);
+  command->footer(kTrainExamples);
   auto given = std::make_shared<GivenOptions>();
   add_table_options(*command, Command::train, *given);
   command->callback([given, &shell] {
     try {
-      run(*given, shell);
+      run_train(*given, shell);
     } catch (const UsageError&) {
       if (!another_rank_speaks(*given, shell.environment)) throw;
       shell.exit_code = 2;

@@ -23,7 +23,7 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kWorkerExamples =
     "Examples:\n"
     "  evener worker --coordinator 127.0.0.1:7070\n"
     "  evener worker --coordinator node1:7070 --tls certs --data /local/train.txt\n"
@@ -101,7 +101,7 @@ void join_peers(const TrainOptions& asked, Shell& shell) {
   train_as_peer(options_of(job, asked), std::move(peers), strategy_inside(asked), job.data, shell);
 }
 
-void run(const GivenOptions& given, Shell& shell) {
+void run_worker(const GivenOptions& given, Shell& shell) {
   const TrainOptions asked = read_options(given, Command::worker);
   if (asked.mode == Mode::worker_peers) return join_peers(asked, shell);
   end_with_parent();
@@ -126,10 +126,10 @@ void run(const GivenOptions& given, Shell& shell) {
 
 void add_worker(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("worker", "train for a coordinator, or with peers");
-  command->footer(kExamples);
+  command->footer(kWorkerExamples);
   auto given = std::make_shared<GivenOptions>();
   add_table_options(*command, Command::worker, *given);
-  command->callback([given, &shell] { run(*given, shell); });
+  command->callback([given, &shell] { run_worker(*given, shell); });
 }
 
 }  // namespace evener

@@ -26,10 +26,10 @@ using nlohmann::json;
 
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kStateFile = "state.safetensors";
-constexpr const char* kFormat = "2";
+constexpr const char* kStateFormat = "2";
 constexpr std::size_t kMaxStates = 8;
-constexpr std::size_t kMaxMetadata = std::size_t{1} << 20;  // bytes of one JSON text
-constexpr std::string_view kTemporary = ".tmp-";            // anything so named may be removed
+constexpr std::size_t kMaxStateMetadata = std::size_t{1} << 20;  // bytes of one JSON text
+constexpr std::string_view kTemporary = ".tmp-";                 // anything so named may be removed
 constexpr std::string_view kStep = "step-";
 // When a step is saved again, the old checkpoint has this suffix until the new one has its name.
 constexpr std::string_view kBackup = ".old";
@@ -177,7 +177,7 @@ void save_state(const Checkpoint& checkpoint, const std::string& path) {
   }
   const auto replace = json::error_handler_t::replace;
   write_tensors(path, tensors,
-                {{"evener.state_format", kFormat},
+                {{"evener.state_format", kStateFormat},
                  {"evener.states", std::to_string(checkpoint.state.size())},
                  {"evener.kept", json(kept).dump()},
                  {"evener.progress", progress_json(checkpoint.progress).dump()},
@@ -188,12 +188,12 @@ void load_state(const std::string& path, Checkpoint& checkpoint) {
   const TensorFile file(path);
   const auto text = [&](const std::string& key) -> const std::string& {
     const auto found = file.metadata().find(key);
-    if (found == file.metadata().end() || found->second.size() > kMaxMetadata) {
+    if (found == file.metadata().end() || found->second.size() > kMaxStateMetadata) {
       throw Error(path + ": metadata '" + key + "' is missing or too long");
     }
     return found->second;
   };
-  if (text("evener.state_format") != kFormat || !file.checksummed()) {
+  if (text("evener.state_format") != kStateFormat || !file.checksummed()) {
     throw Error(path + ": is not a training state that this program reads");
   }
   std::size_t states = 0;

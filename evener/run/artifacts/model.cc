@@ -13,9 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "1";
-constexpr std::size_t kMaxMetadata = std::size_t{1}
-                                     << 20;  // bytes of one JSON text in the metadata
+constexpr const char* kModelFormat = "1";
+constexpr std::size_t kMaxModelMetadata = std::size_t{1}
+                                          << 20;  // bytes of one JSON text in the metadata
 
 [[noreturn]] void refuse(const TensorFile& file, const std::string& what) {
   throw Error(file.path() + ": " + what);
@@ -38,7 +38,7 @@ json transform_json(const Model& model) {
 const std::string& metadata_of(const TensorFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end()) refuse(file, "is not an evener model: no '" + key + "'");
-  if (found->second.size() > kMaxMetadata) refuse(file, "metadata '" + key + "' is too long");
+  if (found->second.size() > kMaxModelMetadata) refuse(file, "metadata '" + key + "' is too long");
   return found->second;
 }
 
@@ -174,16 +174,16 @@ void save_model(const Model& model, const std::string& path) {
       model.inverse_propensity.data());
   add("label_names", "U8", names.size(), names.data());
   write_tensors(path, tensors,
-                {{"evener.format", kFormat},
+                {{"evener.format", kModelFormat},
                  {"evener.network", network_json(model.network).dump()},
                  {"evener.transform", transform_json(model).dump()}});
 }
 
 Model load_model(const std::string& path) {
   const TensorFile file(path);
-  if (metadata_of(file, "evener.format") != kFormat) {
+  if (metadata_of(file, "evener.format") != kModelFormat) {
     refuse(file, "has format version '" + metadata_of(file, "evener.format") +
-                     "', this program reads version " + kFormat);
+                     "', this program reads version " + kModelFormat);
   }
   if (!file.checksummed()) refuse(file, "has no checksums");
   Model model;

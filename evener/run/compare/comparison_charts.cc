@@ -16,11 +16,11 @@ namespace evener {
 namespace {
 
 constexpr double kLogarithmicFrom = 8;  // ratio of the largest to the smallest batch
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kUnreached = std::numeric_limits<double>::infinity();
 
 /// The least and the largest number seen; ignores NaN.
-struct Range {
-  double low = kNever, high = -kNever;
+struct ValueRange {
+  double low = kUnreached, high = -kUnreached;
 
   void add(double value) {
     if (!is_showable(value)) return;
@@ -38,8 +38,8 @@ std::size_t median_run(const ComparedStrategy& strategy, bool larger_is_better) 
   const auto rank = [&](std::size_t i) {
     const ComparedRun& run = strategy.runs[i];
     const double quality = larger_is_better ? -run.final_quality : run.final_quality;
-    return std::pair(run.seconds_to_target.value_or(kNever),
-                     is_showable(quality) ? quality : kNever);
+    return std::pair(run.seconds_to_target.value_or(kUnreached),
+                     is_showable(quality) ? quality : kUnreached);
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
@@ -52,8 +52,8 @@ std::string seconds_title(bool virtual_time) {
 
 /// The range over runs that did not diverge, if there are any: one loss of 1e30 would flatten all
 /// curves.
-Range quality_range(const Comparison& comparison, bool with_diverged) {
-  Range range;
+ValueRange quality_range(const Comparison& comparison, bool with_diverged) {
+  ValueRange range;
   for (const ComparedStrategy& strategy : comparison.strategies) {
     for (const ComparedRun& run : strategy.runs) {
       if (run.diverged && !with_diverged) continue;
@@ -91,7 +91,7 @@ std::string figure(const std::string& title, const std::string& body, const std:
 std::string worker_lines(const ComparedRun& run, const std::string& title,
                          const std::string& y_title, double WorkerPoint::*value, bool skip_zero,
                          const ChartAxis& x) {
-  Range range;
+  ValueRange range;
   std::string legend;
   Chart chart;
   for (std::size_t i = 0; i < run.series.size(); ++i) {
@@ -124,13 +124,13 @@ struct CommunicationChart {
 /// Empty if no strategy has any.
 std::string communication_chart(const Comparison& comparison, const CommunicationChart& args,
                                 const ChartAxis& x) {
-  Range range;
+  ValueRange range;
   std::vector<ChartLine> pale, bold;
   std::string legend;
   for (std::size_t i = 0; i < comparison.strategies.size(); ++i) {
     const ComparedStrategy& strategy = comparison.strategies[i];
     const std::size_t median = median_run(strategy, comparison.larger_is_better);
-    Range own;
+    ValueRange own;
     for (std::size_t j = 0; j < strategy.runs.size(); ++j) {
       ChartLine line =
           curve_line(strategy.runs[j], strategy.strategy, i, j != median, args.value_of);
@@ -196,14 +196,14 @@ std::string worker_utilization(const ComparedRun& run, std::size_t i, const Char
 }  // namespace
 
 std::string quality_chart(const Comparison& comparison) {
-  Range quality = quality_range(comparison, false);
+  ValueRange quality = quality_range(comparison, false);
   if (quality.empty()) quality = quality_range(comparison, true);
   if (quality.empty()) return "<p>No run was evaluated, so there is no curve to show.</p>\n";
   quality.add(comparison.target);
   const bool in_percent = comparison.metric != "loss";
   const double scale = in_percent ? 100 : 1;
 
-  Range seconds;
+  ValueRange seconds;
   std::vector<ChartLine> pale, bold;
   std::string legend;
   for (std::size_t i = 0; i < comparison.strategies.size(); ++i) {
@@ -244,7 +244,7 @@ std::string quality_chart(const Comparison& comparison) {
 }
 
 std::string communication_charts(const Comparison& comparison) {
-  Range seconds;
+  ValueRange seconds;
   for (const ComparedStrategy& strategy : comparison.strategies) {
     for (const ComparedRun& run : strategy.runs) {
       for (const CurvePoint& point : run.curve) seconds.add(point.seconds);
@@ -275,7 +275,7 @@ std::string communication_charts(const Comparison& comparison) {
 std::string worker_charts(const ComparedStrategy& strategy, bool virtual_time) {
   if (strategy.runs.empty()) return "";
   const ComparedRun& run = strategy.runs.front();
-  Range seconds;
+  ValueRange seconds;
   for (const auto& series : run.series) {
     for (const WorkerPoint& point : series) seconds.add(point.seconds);
   }

@@ -38,7 +38,7 @@ Json spread_json(const MedianRange& spread) {
 }
 
 Json run_json(const ComparedRun& run) {
-  Json json{
+  Json result{
       {"seed", run.seed},
       {"seconds_to_target", run.seconds_to_target ? Json(*run.seconds_to_target) : Json(nullptr)},
       {"best", number(run.best_quality)},
@@ -47,7 +47,7 @@ Json run_json(const ComparedRun& run) {
       {"samples_per_second", run.samples_per_second},
       {"diverged", run.diverged}};
   for (const auto& point : run.curve) {
-    json["curve"].push_back(
+    result["curve"].push_back(
         {{"epoch", point.epoch},
          {"seconds", point.seconds},
          {"quality", point.quality},
@@ -76,9 +76,9 @@ Json run_json(const ComparedRun& run) {
                                  {"compute", point.compute},
                                  {"transfer", point.transfer}});
     }
-    json["workers"].push_back(std::move(entry));
+    result["workers"].push_back(std::move(entry));
   }
-  return json;
+  return result;
 }
 
 /// "12k/3k updates, batch 256/64, busy 98/97 %", from the first run.
@@ -252,16 +252,16 @@ std::string comparison_json(const Comparison& comparison) {
   const bool sure = verdict.best != nullptr && !verdict.too_close;
   Json close = Json::array();
   if (verdict.too_close) close = {verdict.best->strategy, verdict.next->strategy};
-  Json json{{"data", comparison.data},
-            {"metric", comparison.metric},
-            {"target", comparison.target},
-            {"devices", comparison.devices},
-            {"virtual_time", comparison.virtual_time},
-            {"epochs", comparison.epochs},
-            {"interrupted", comparison.interrupted},
-            {"recommended", sure ? Json(verdict.best->strategy) : Json(nullptr)},
-            {"too_close_to_call", std::move(close)},
-            {"staleness_bounds", kStalenessBounds}};
+  Json result{{"data", comparison.data},
+              {"metric", comparison.metric},
+              {"target", comparison.target},
+              {"devices", comparison.devices},
+              {"virtual_time", comparison.virtual_time},
+              {"epochs", comparison.epochs},
+              {"interrupted", comparison.interrupted},
+              {"recommended", sure ? Json(verdict.best->strategy) : Json(nullptr)},
+              {"too_close_to_call", std::move(close)},
+              {"staleness_bounds", kStalenessBounds}};
   for (const auto& strategy : comparison.strategies) {
     const auto distance = strategy.distance();
     Json entry{{"strategy", strategy.strategy},
@@ -279,9 +279,9 @@ std::string comparison_json(const Comparison& comparison) {
       entry["tuning"].push_back({{"learning_rate", rate}, {"best", number(best)}});
     }
     for (const auto& run : strategy.runs) entry["runs"].push_back(run_json(run));
-    json["strategies"].push_back(std::move(entry));
+    result["strategies"].push_back(std::move(entry));
   }
-  return json.dump(1) + "\n";
+  return result.dump(1) + "\n";
 }
 
 std::string comparison_csv(const Comparison& comparison) {

@@ -12,17 +12,17 @@ namespace evener {
 
 namespace {
 
-using DeviceList = std::vector<std::size_t>;
+using DeviceIndices = std::vector<std::size_t>;
 
 // Several devices must be this many times as fast as the best device alone: less is noise.
 constexpr double kWorth = 1.05;
 constexpr double kNear = 0.5;  // share of the fastest device's speed
 constexpr std::size_t kUntimed = 2, kTimed = 3;
 
-Trial look_at(DeviceList devices) {
+Trial look_at(DeviceIndices devices) {
   return {std::move(devices), 0, 1};
 }
-Trial watch(DeviceList devices) {
+Trial watch(DeviceIndices devices) {
   return {std::move(devices), kUntimed, kTimed};
 }
 
@@ -34,7 +34,7 @@ class DeviceTrials {
       : setting_(setting), history_(history), alone_(setting.names.size()) {}
 
   std::variant<Trial, DeviceChoice> next() {
-    DeviceList devices = never_failed();
+    DeviceIndices devices = never_failed();
     if (devices.size() < 2) return decide(devices);
     if (!look(devices)) return *wanted_;
     if (devices.size() < 2) return decide(devices);
@@ -59,7 +59,7 @@ class DeviceTrials {
   }
 
   /// A failed device is left out of the plan, as if it did not exist.
-  DeviceList never_failed() {
+  DeviceIndices never_failed() {
     std::vector<bool> failed(setting_.names.size());
     for (const auto& [trial, outcome] : history_) {
       seconds_ += outcome.seconds;
@@ -67,7 +67,7 @@ class DeviceTrials {
         if (outcome.speeds[i] == 0) failed[trial.devices[i]] = true;
       }
     }
-    DeviceList devices;
+    DeviceIndices devices;
     for (std::size_t i = 0; i < failed.size(); ++i) {
       if (!failed[i]) devices.push_back(i);
     }
@@ -77,14 +77,14 @@ class DeviceTrials {
   /// Keeps the devices for a longer trial: those that need no longer for a piece than another
   /// device for the whole batch. So an accelerator's fixed cost per step, and the first access to
   /// memory, do not exclude a device.
-  bool look(DeviceList& devices) {
+  bool look(DeviceIndices& devices) {
     const Outcome* outcome = ask(look_at(devices));
     if (outcome == nullptr) return false;
     const auto& speeds = outcome->speeds;
     const double fastest = *std::max_element(speeds.begin(), speeds.end());
     const auto batch = static_cast<double>(setting_.batch);
     const auto piece = static_cast<double>(split_into_pieces(setting_.batch, devices.size()).rows);
-    DeviceList worth;
+    DeviceIndices worth;
     for (std::size_t i = 0; i < devices.size(); ++i) {
       if (piece / speeds[i] <= batch / fastest + setting_.cold) worth.push_back(devices[i]);
     }
@@ -97,7 +97,7 @@ class DeviceTrials {
   }
 
   /// Keeps the fastest group of devices, and finds the devices that may be faster alone.
-  bool find_fastest_group(DeviceList& devices) {
+  bool find_fastest_group(DeviceIndices& devices) {
     const Outcome* outcome = ask(watch(devices));
     if (outcome == nullptr) return false;
     rate_ = outcome->rate;
@@ -108,7 +108,7 @@ class DeviceTrials {
     }
     while (devices.size() > 2) {
       const auto slowest = std::min_element(outcome->speeds.begin(), outcome->speeds.end());
-      DeviceList fewer = devices;
+      DeviceIndices fewer = devices;
       fewer.erase(fewer.begin() + (slowest - outcome->speeds.begin()));
       outcome = ask(watch(fewer));
       if (outcome == nullptr) return false;
@@ -120,24 +120,24 @@ class DeviceTrials {
     return true;
   }
 
-  std::string names(const DeviceList& devices) const {
+  std::string names(const DeviceIndices& devices) const {
     std::string text;
     for (const std::size_t i : devices) text += (text.empty() ? "" : " + ") + setting_.names[i];
     return text;
   }
-  void note(const DeviceList& devices, double rate, const char* how = "") {
+  void note(const DeviceIndices& devices, double rate, const char* how = "") {
     if (rate == 0) return;
     seen_ +=
         fmt::format("{}{} {:.0f} rows/s{}", seen_.empty() ? "" : "; ", names(devices), rate, how);
   }
 
-  DeviceChoice decide(DeviceList together) const {
+  DeviceChoice decide(DeviceIndices together) const {
     DeviceChoice choice;
     const auto fastest = std::max_element(alone_.begin(), alone_.end());
     const bool several = together.size() > 1 && rate_ >= kWorth * *fastest;
     const bool one = together.size() > 1 && !several;
-    choice.devices =
-        one ? DeviceList{static_cast<std::size_t>(fastest - alone_.begin())} : std::move(together);
+    choice.devices = one ? DeviceIndices{static_cast<std::size_t>(fastest - alone_.begin())}
+                         : std::move(together);
     choice.strategy = watch(choice.devices).strategy();
     if (!seen_.empty()) {
       choice.notes.push_back(
@@ -147,7 +147,7 @@ class DeviceTrials {
       choice.notes.emplace_back("decided: all devices train");
       return choice;
     }
-    DeviceList left_out;
+    DeviceIndices left_out;
     for (std::size_t i = 0; i < setting_.names.size(); ++i) {
       const auto& used = choice.devices;
       if (std::find(used.begin(), used.end(), i) == used.end()) left_out.push_back(i);
@@ -163,7 +163,7 @@ class DeviceTrials {
   const TrialSetting& setting_;
   const std::vector<Tried>& history_;
   std::optional<Trial> wanted_;
-  DeviceList candidates_;      // that may be the fastest alone
+  DeviceIndices candidates_;   // that may be the fastest alone
   std::vector<double> alone_;  // rows per second; 0: not tried
   double rate_ = 0;            // of the fastest group
   std::string seen_;

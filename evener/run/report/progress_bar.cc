@@ -59,13 +59,13 @@ std::string bar_text(double done, std::size_t columns, bool colour) {
 
 /// A piece of the line. Pieces are in display order; if space is short, the lowest rank is dropped
 /// first.
-struct Part {
+struct BarPart {
   std::string text;
   int rank;
 };
 
-std::vector<Part> parts_of(const ProgressState& state) {
-  std::vector<Part> parts;
+std::vector<BarPart> parts_of(const ProgressState& state) {
+  std::vector<BarPart> parts;
   parts.push_back({fmt::format("{:3.0f}%", std::floor(share(state.total_share) * 100)), 9});
   if (state.epochs > 0) {
     parts.push_back({fmt::format("epoch {}/{}", state.epoch, state.epochs), 6});
@@ -75,19 +75,19 @@ std::vector<Part> parts_of(const ProgressState& state) {
   parts.push_back({fmt::format("loss {:.4g}", state.loss), 5});
   parts.push_back({without_controls(state.metrics), 4});
   parts.erase(std::remove_if(parts.begin(), parts.end(),
-                             [](const Part& part) { return part.text.empty(); }),
+                             [](const BarPart& part) { return part.text.empty(); }),
               parts.end());
   return parts;
 }
 
-std::size_t columns_of(const std::vector<Part>& parts) {
+std::size_t columns_of(const std::vector<BarPart>& parts) {
   std::size_t columns = parts.empty() ? 0 : 2 * (parts.size() - 1);
-  for (const Part& part : parts) columns += display_columns(part.text);
+  for (const BarPart& part : parts) columns += display_columns(part.text);
   return columns;
 }
 
-void drop_until_fits(std::vector<Part>& parts, std::size_t width) {
-  const auto lower = [](const Part& a, const Part& b) { return a.rank < b.rank; };
+void drop_until_fits(std::vector<BarPart>& parts, std::size_t width) {
+  const auto lower = [](const BarPart& a, const BarPart& b) { return a.rank < b.rank; };
   while (!parts.empty() && columns_of(parts) > width) {
     parts.erase(std::min_element(parts.begin(), parts.end(), lower));
   }
@@ -123,7 +123,7 @@ std::string fitted(const std::string& text, int descriptor, const DisplayOptions
 
 std::string progress_line(const ProgressState& state, const Display& display) {
   const auto width = static_cast<std::size_t>(std::max(display.width, 0));
-  std::vector<Part> parts = parts_of(state);
+  std::vector<BarPart> parts = parts_of(state);
   drop_until_fits(parts, width);
 
   const std::size_t used = columns_of(parts);

@@ -62,8 +62,8 @@ void Reporter::pass_warnings_on() {
   }
 }
 
-std::vector<Field> metric_fields(const Metrics& metrics) {
-  std::vector<Field> fields;
+std::vector<LogField> metric_fields(const Metrics& metrics) {
+  std::vector<LogField> fields;
   for (const auto& [name, value] : metrics) fields.emplace_back(name, value);
   return fields;
 }

@@ -48,6 +48,6 @@ class Reporter {
 };
 
 /// A record's fields for metrics: their names and values.
-std::vector<Field> metric_fields(const Metrics& metrics);
+std::vector<LogField> metric_fields(const Metrics& metrics);
 
 }  // namespace evener

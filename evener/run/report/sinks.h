@@ -11,12 +11,12 @@
 namespace evener {
 
 /// One row of measurements, in order; names like "p@1", "train_loss", "samples_per_second".
-using Field = std::pair<std::string, std::variant<double, std::int64_t, std::string>>;
+using LogField = std::pair<std::string, std::variant<double, std::int64_t, std::string>>;
 struct Record {
   std::string kind;  // "step", "epoch", "eval", "worker", "note", "end"
   std::uint64_t step = 0;
   double seconds = 0;  // since the run began
-  std::vector<Field> fields;
+  std::vector<LogField> fields;
   std::string worker{};  // the name of a worker; empty: the whole run
 };
 

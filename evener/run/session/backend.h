@@ -52,7 +52,7 @@ struct BackendReport {
 /// A backend's additions to the end of a session.
 struct BackendSummary {
   std::vector<std::string> notes;
-  std::vector<Field> fields;  // for the "end" record
+  std::vector<LogField> fields;  // for the "end" record
 };
 
 class Backend {

@@ -104,10 +104,10 @@ void ProgressReport::end_epoch(std::uint64_t epoch, const Metrics* metrics, doub
   const std::uint64_t step = backend_.position().step;
   reporter_.say(text_of(
       {epoch, options_.epochs, train_loss_, metrics, !options_.test.empty(), rate, seconds()}));
-  std::vector<Field> fields{{"epoch", whole(epoch)},
-                            {"train_loss", train_loss_},
-                            {"train_seconds", step_seconds_ - epoch_begin_seconds_},
-                            {"samples_per_second", rate}};
+  std::vector<LogField> fields{{"epoch", whole(epoch)},
+                               {"train_loss", train_loss_},
+                               {"train_seconds", step_seconds_ - epoch_begin_seconds_},
+                               {"samples_per_second", rate}};
   const BackendReport report = backend_.report(step_seconds());
   if (report.communication.bytes > 0) {
     fields.emplace_back("bytes", whole(report.communication.bytes));
