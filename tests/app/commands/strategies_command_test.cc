@@ -80,7 +80,7 @@ TEST_F(Strategies, HelpShowsWhichOfTheirOptionsAreNumbers) {
 }
 
 TEST_F(Strategies, TheirPageIsCurrent) {
-  const std::string page = contents_of(EVENER_SOURCE_DIR "/docs/strategies.md");
+  const std::string page = contents_of(EVENER_SOURCE_DIR "/docs/strategy_options.md");
   const std::string begin = "<!-- options -->\n", end = "<!-- /options -->";
   const std::size_t from = page.find(begin);
   ASSERT_NE(from, std::string::npos);
