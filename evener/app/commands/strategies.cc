@@ -68,7 +68,7 @@ void add_strategies(CLI::App& app, Shell&) {
   auto args = std::make_shared<StrategiesArgs>();
   command->add_option("NAME", args->name, "show this one with its options");
   command->add_flag("--json", args->json, "as JSON");
-  command->add_flag("--markdown", args->markdown, "all of them, as in docs/strategies.md");
+  command->add_flag("--markdown", args->markdown, "all of them, as in docs/strategy_options.md");
   command->callback([args] { run_strategies(*args); });
 }
 
