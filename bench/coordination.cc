@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/places.h"
+#include "tests/data_folder.h"
 
 #include "evener/core/team.h"
 #include "evener/core/time.h"
@@ -189,8 +189,7 @@ void run(const std::string& path, std::size_t batch, int workers) {
 }  // namespace evener
 
 int main(int argc, char** argv) {
-  const std::string path =
-      argc > 1 ? argv[1] : EVENER_SOURCE_DIR "/../shared/data/eurlex4k/train.txt.xz";
+  const std::string path = argc > 1 ? argv[1] : evener::data_folder() + "eurlex4k/train.txt.xz";
   for (const int workers : {1, 2}) {
     for (const std::size_t batch : {32, 256}) evener::run(path, batch, workers);
   }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/data_folder.h"
 #include "tests/device/operations.h"
-#include "tests/places.h"
 #include <benchmark/benchmark.h>
 
 #include "evener/data/batches.h"
@@ -158,6 +158,6 @@ int main(int argc, char** argv) {
       files.emplace_back(argument);
     }
   }
-  if (files.empty()) files.emplace_back(EVENER_SOURCE_DIR "/../shared/data/eurlex4k/train.txt.xz");
+  if (files.empty()) files.push_back(evener::data_folder() + "eurlex4k/train.txt.xz");
   evener::run(files, names);
 }

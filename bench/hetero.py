@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """CPU and accelerator on one model: compares hogbatch, adaptive-hogbatch and sync on the pair with each device alone.
 
-    python3 bench/hetero.py SET... [--shared ../shared/data] [--speeds 1,0.5,0.25] [--seeds 5] [--rates A,B,C,D,E] [--emulate]
+    python3 bench/hetero.py SET... [--shared FOLDER] [--speeds 1,0.5,0.25] [--seeds 5] [--rates A,B,C,D,E] [--emulate]
 
 SET: eurlex4k, delicious, w8a, covtype. Every entry gets the learning rate of the grid with which its loss is least at full
 speed (seed 100). Then, for each speed of the accelerator, every entry runs once for each seed, in turns. The accelerator is
@@ -168,7 +168,7 @@ def table(runs, speed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", choices=SETS)
-    parser.add_argument("--shared", default="../shared/data")
+    parser.add_argument("--shared", default=os.environ.get("EVENER_DATA", "../shared/data"))
     parser.add_argument("--speeds", default="1,0.5,0.25")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rates", help="learning rates of the five entries, to save tuning")

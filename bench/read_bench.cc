@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/places.h"
+#include "tests/data_folder.h"
 #include <fmt/format.h>
 
 #include "evener/core/file.h"
@@ -100,7 +100,7 @@ int run(const std::vector<std::string>& files) {
     const std::string generated = folder / "generated.txt";
     write_atomically(generated, std::as_bytes(std::span(text)));
     measure_file(generated, cache_file);
-    const std::string eurlex = EVENER_SOURCE_DIR "/../shared/data/eurlex4k/train.txt.xz";
+    const std::string eurlex = data_folder() + "eurlex4k/train.txt.xz";
     if (fs::exists(eurlex)) {
       const Dataset data = read_dataset(eurlex, {});
       write_multilabel(data, folder / "eurlex4k.txt");

@@ -2,7 +2,7 @@
 """Compares adaptive gossip with gossip every step, the fixed period with equal traffic, local SGD and bsp, in virtual time.
 On the simulated links gossip every step spends 56 % of an iteration on communication (as the paper's two figures imply).
 
-    python3 bench/claims/gossip.py [--data ../shared/data/bibtex] [--nodes 8] [--seeds 5] [--epochs 20] [--unequal] [--batch 256]
+    python3 bench/claims/gossip.py [--data FOLDER/bibtex] [--nodes 8] [--seeds 5] [--epochs 20] [--unequal] [--batch 256]
         [--strategies S,...] [--share 0.56] [--target 60] [--kept FILE] [--jobs N]
 
 Uses the default options with 128 units. The learning rate of each entry is tuned over one grid by the final P@1 of the first
@@ -128,7 +128,7 @@ def differences(entry, other):
 
 
 def add_options(parser):
-    parser.add_argument("--data", default="../shared/data/bibtex")
+    parser.add_argument("--data", default=os.environ.get("EVENER_DATA", "../shared/data") + "/bibtex")
     parser.add_argument("--nodes", type=int, default=8)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=20)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The parameter server's strategies on eight nodes in virtual time; prints a Markdown table for each profile of speeds.
 
-    python3 bench/claims/server.py [--data ../shared/data/bibtex] [--target loss=3.6] [--seeds 5] [--epochs 14] [--nodes 8] [--gbit 1]
+    python3 bench/claims/server.py [--data FOLDER/bibtex] [--target loss=3.6] [--seeds 5] [--epochs 14] [--nodes 8] [--gbit 1]
         [--rates 3,4.5] [--hidden 64] [--batch 256] [--profiles equal,spread,...] [--strategies bsp,...]
 
 Every strategy runs with every learning rate and every seed; the rate with the shortest time to the target counts. There is one
@@ -96,7 +96,7 @@ def row(entry, time, target, bsp):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default="../shared/data/bibtex")
+    parser.add_argument("--data", default=os.environ.get("EVENER_DATA", "../shared/data") + "/bibtex")
     parser.add_argument("--target", default="loss=3.6", help="loss, or a metric where more is better")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=14)

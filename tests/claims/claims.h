@@ -13,7 +13,7 @@
 
 namespace evener {
 
-/// ../shared/data/NAME if it exists, else debian-tags, made once from the package index.
+/// NAME of data_folder() if it exists, else debian-tags, made once from the package index.
 struct ClaimData {
   std::string train, test;
 };

@@ -5,7 +5,7 @@
 
 #include "tests/data/compress.h"
 #include "tests/data/helpers.h"
-#include "tests/places.h"
+#include "tests/data_folder.h"
 
 #include "evener/data/cache.h"
 #include "evener/data/parse.h"
@@ -238,9 +238,9 @@ TEST_F(ReadTest, WrittenTextReadsBackTheSame) {
 }
 
 TEST_F(ReadTest, RealDataHasTheKnownSizes) {
-  const std::string path = EVENER_SOURCE_DIR "/../shared/data/";
+  const std::string path = data_folder();
   if (!std::filesystem::exists(path + "bibtex/train.txt.xz")) {
-    GTEST_SKIP() << "not run: there is no " << path;
+    GTEST_SKIP() << "not run: there is no " << path << "bibtex; see docs/data.md for EVENER_DATA";
   }
   const Dataset bibtex = read_dataset(path + "bibtex/train.txt.xz", {});
   EXPECT_EQ(bibtex.rows(), 4880U);
