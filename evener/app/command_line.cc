@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "evener/app/commands/commands.h"
+#include "evener/app/options/table_options.h"
 #include "evener/app/shell/help.h"
 #include "evener/app/shell/output.h"
 #include "evener/app/shell/version.h"
@@ -50,15 +51,30 @@ std::vector<std::string> arguments_of(int argc, const char* const* argv) {
   return arguments;
 }
 
-/// `evener help train` is `evener train --help`.
+constexpr const char* kEverything = "all";  // of `--help all`
+
+/// `evener help train` is `evener train --help`, and `evener help train all` its long form.
 std::vector<std::string> with_help_option(std::vector<std::string> arguments) {
   if (arguments.empty() || arguments.front() != "help") return arguments;
-  if (arguments.size() > 2) {
+  const bool everything = arguments.size() == 3 && arguments[2] == kEverything;
+  if (arguments.size() > 2 && !everything) {
     throw UsageError("unexpected argument '" + arguments[2] + "'; help is for one command");
   }
   arguments.erase(arguments.begin());
-  arguments.emplace_back("--help");
+  arguments.insert(arguments.begin() + (arguments.empty() ? 0 : 1), "--help");
   return arguments;
+}
+
+/// Removes the `all` of `--help all`, and returns whether it was there.
+bool take_everything(std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i + 1 < arguments.size() && arguments[i] != "--"; ++i) {
+    if ((arguments[i] != "--help" && arguments[i] != "-h") || arguments[i + 1] != kEverything) {
+      continue;
+    }
+    arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return true;
+  }
+  return false;
 }
 
 std::vector<std::string> long_names(const CLI::App& command, bool hidden = true) {
@@ -123,12 +139,14 @@ void parse(CLI::App& app, std::vector<std::string> arguments) {
     print(app.help());
     return;
   }
+  const bool everything = take_everything(arguments);
   check_names(app, arguments);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
+    if (!chosen.empty() && !everything) shorten_help(*chosen.front());
     print(chosen.empty() ? app.help() : chosen.front()->help());
   } catch (const CLI::CallForVersion&) {
     print(std::string("evener ") + kVersion + "\n");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "evener/run/options/applicable.h"
+#include "evener/run/options/option_builders.h"
 
 namespace evener {
 
@@ -57,6 +58,22 @@ bool has_groups(Command command) {
   return !(modes_of(command) & kTrainingModes).empty();
 }
 
+bool has_name(const CLI::App& command, Command which) {
+  return command_name(which) == command.get_name();
+}
+
+void shorten_help(CLI::App& command, Command which) {
+  for (const auto& info : train_option_table()) {
+    auto* option = command.get_option_no_throw("--" + info.name);
+    if (option == nullptr || option->get_group().empty()) continue;
+    const bool common = !(info.common_modes & modes_of(which)).empty();
+    option->group(common ? info.question : "");
+  }
+  command.get_option("--config")->group(kWhichResult);
+  command.footer(fmt::format("`evener {} --help all` shows every option.\n\n{}", command.get_name(),
+                             command.get_footer()));
+}
+
 }  // namespace
 
 CLI::Option* add_table_option(CLI::App& command, const OptionInfo& info,
@@ -95,6 +112,13 @@ void add_table_options(CLI::App& command, Command which, GivenOptions& given) {
                                  "it")
                      ->type_name("FILE");
   if (has_groups(which)) config->group("Output");
+}
+
+void shorten_help(CLI::App& command) {
+  for (const Mode mode : all_modes()) {
+    const Command which = command_of(mode);
+    if (has_name(command, which) && has_groups(which)) return shorten_help(command, which);
+  }
 }
 
 }  // namespace evener

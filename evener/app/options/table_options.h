@@ -16,6 +16,10 @@ namespace evener {
 /// `given` must outlive parsing.
 void add_table_options(CLI::App& command, Command which, GivenOptions& given);
 
+/// Makes the help of a command with many options short: it shows what most people need, below the
+/// questions of the table, and names `--help all`. Other commands stay as they are.
+void shorten_help(CLI::App& command);
+
 /// Adds one option, for commands outside the table. Calls `set` with its text.
 CLI::Option* add_table_option(CLI::App& command, const OptionInfo& info,
                               const std::function<void(const std::string&)>& set,

@@ -122,6 +122,14 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
   return help;
 }
 
+/// A heading ends with a colon, unless it is a question.
+std::string HelpFormatter::make_group(std::string group, bool is_positional,
+                                      std::vector<const CLI::Option*> options) const {
+  std::string text = "\n" + group + (group.ends_with('?') ? "\n" : ":\n");
+  for (const auto* option : options) text += make_option(option, is_positional);
+  return text;
+}
+
 std::string HelpFormatter::make_footer(const CLI::App* app) const {
   const std::string text = with_whole_paragraphs(CLI::Formatter::make_footer(app));
   return wrapped(with_continued_commands(text, width_), width_);

@@ -41,6 +41,7 @@ std::vector<Row> membership_options() {
       integer_option(
           {"nodes", "", "train on a cluster of this many worker processes on this machine"},
           &C::nodes, 0, kMostLocalNodes)
+          .common(kWhichHardware)
           .only({Mode::train, Mode::train_nodes, Mode::compare, Mode::compare_nodes})
           .except(kMpiModes, kSetByLauncher),
       integer_option({"servers", "",
@@ -55,11 +56,13 @@ std::vector<Row> membership_options() {
                                              "part of the model; 0: this process keeps it"}),
       text_option({"workers", "", "number of workers, such as 4; 2:8 for two to eight"},
                   &C::workers)
+          .common(kWhichHardware)
           .value("N")
           .default_is("WORLD_SIZE")
           .only(Mode::coordinator),
       text_option({"peers", "", "train as one of these gossiping processes, without a coordinator"},
                   &C::peers)
+          .common(kWhichHardware)
           .value("HOST:PORT,...")
           .only(kPeerModes | ModeSet{Mode::train, Mode::worker})
           .except(kMpiModes, kSetByLauncher)
@@ -84,6 +87,7 @@ std::vector<Row> membership_options() {
                      "mpi: train as one of the ranks that mpirun or srun has started; mpi:openmpi "
                      "or mpi:mpich if the launcher does not show which library it is"},
                     &C::transport, transports())
+          .common(kWhichHardware)
           .value("NAME")
           .only(kTrainModes),
       text_option({"device-strategy", "",
@@ -104,6 +108,7 @@ std::vector<Row> membership_options() {
 std::vector<Row> connection_options() {
   return {
       text_option({"listen", "", "where this process listens; port 0: any free port"}, &C::listen)
+          .common(kWhichHardware, Mode::coordinator)
           .value("HOST:PORT")
           .default_is("a peer: its address; coordinator: 127.0.0.1:7070; server: 127.0.0.1:0")
           .only(kListening)
@@ -130,6 +135,7 @@ std::vector<Row> connection_options() {
           .in(Command::worker, {.help = "listen beyond this machine without TLS (with --peers)"}),
       path_option({"tls", "", "mutual TLS with the files of this folder (see evener certs)"},
                   &C::tls)
+          .common(kWhichHardware, Mode::coordinator)
           .value("FOLDER")
           .only(kConnected | Mode::status)
           .except(kMpiModes, kSetByLauncher)
@@ -220,7 +226,8 @@ std::vector<OptionInfo> compare_rows() {
   };
   for (auto& row : rows) {
     const bool selects = row.info.name == "virtual";
-    row = row.only(selects ? kCompareModes.without(Mode::compare_nodes) : kCompareModes);
+    row = row.only(selects ? kCompareModes.without(Mode::compare_nodes) : kCompareModes)
+              .common(kWhichComparison);
   }
   std::vector<OptionInfo> all;
   add(all, "Comparison", rows);

@@ -119,6 +119,13 @@ Row Row::value(const char* name) const {
   return row;
 }
 
+Row Row::common(const char* question, ModeSet modes) const {
+  Row row = *this;
+  row.info.question = question;
+  row.info.common_modes = modes;
+  return row;
+}
+
 Row Row::default_is(const char* text) const {
   Row row = *this;
   row.info.default_text = text;

@@ -45,6 +45,13 @@ class Field {
 /// "" while the condition holds, else `what`.
 Need condition(std::function<bool(const TrainOptions&)> holds, std::string what);
 
+/// The questions of the short help (`evener train --help`).
+inline constexpr const char* kWhichData = "Which data?";
+inline constexpr const char* kWhichNetwork = "Which network, trained how long?";
+inline constexpr const char* kWhichHardware = "On which hardware?";
+inline constexpr const char* kWhichResult = "When to stop, and what to keep?";
+inline constexpr const char* kWhichComparison = "What to compare?";
+
 /// Builder of a row: each function returns the row with one property added.
 struct Row {
   OptionInfo info;
@@ -56,6 +63,9 @@ struct Row {
   Row short_name(const char* shorthand) const;
   Row positional() const;
   Row value(const char* name) const;
+  /// Most people need the option: the short help of the commands with these modes shows it below
+  /// this question.
+  Row common(const char* question, ModeSet modes = kTrainingModes) const;
   Row default_is(const char* text) const;
   /// The option has an effect only in these modes (only), or also in these (also).
   Row only(ModeSet modes) const;

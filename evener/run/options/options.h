@@ -153,6 +153,8 @@ struct OptionInfo {
   bool of_run = true;                   // saved in config.toml and checkpoints
   bool shapes_model = false;            // cannot change when a run is resumed
   std::string value_name;               // "HOST:PORT" in the help; empty: by kind
+  std::string question;                 // its heading in the short help
+  ModeSet common_modes{};               // whose commands show it in the short help
   ModeSet modes = kTrainingModes;       // in which it has an effect
   std::vector<Exclusion> exclusions{};  // reasons for some of the other modes
   std::vector<Need> needs{};

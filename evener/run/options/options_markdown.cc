@@ -43,7 +43,7 @@ std::string options_markdown() {
       "`evener options --markdown` prints this page. It lists the options of `evener "
       "train`. `simulate`, `compare`, `profile`\n"
       "and `coordinator` have the same options, except those without effect there "
-      "(`evener COMMAND --help`). The last two\n"
+      "(`evener COMMAND --help all`). The last two\n"
       "tables are about clusters and comparisons.\n"
       "\n"
       "The command line overrides `--config FILE`, which overrides the defaults. The "

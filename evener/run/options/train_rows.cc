@@ -73,16 +73,21 @@ std::vector<Row> data_options() {
                                 .value_name = "FILE",
                                 .by_name = true}),
       path_option({"test", "", "data to evaluate on while training"}, &T::test)
+          .common(kWhichData)
           .except(Mode::profile, kNoEvaluation),
       real_option({"validation-share", "of the rows",
                    "without --test: rows held out of the training data to evaluate on"},
                   &T::validation_share, kBelowOne)
+          .common(kWhichData)
+          .needs(condition([](const T& o) { return o.test.empty(); }, "has no effect with --test"))
           .except(Mode::profile, kNoEvaluation),
       choice_option({"format", "", "format of the data files; auto looks at the content"},
-                    &T::format, {"auto", "multilabel", "libsvm", "idx", "npz"}),
+                    &T::format, {"auto", "multilabel", "libsvm", "idx", "npz"})
+          .common(kWhichData),
       flag_option({"normalise", "", "scale each row to Euclidean length 1"}, &T::normalise)
           .shaping(),
       flag_option({"tfidf", "", "weigh features by inverse document frequency"}, &T::tfidf)
+          .common(kWhichData)
           .shaping(),
       integer_option(
           {"hash-features", "features", "hash the features into this many, with signs; 0: off"},
@@ -105,6 +110,7 @@ std::vector<Row> network_options() {
                    "width of each hidden layer, input side first; auto: one layer of 512 units, or "
                    "of 256 for 30000 rows or more"},
                   &T::hidden)
+          .common(kWhichNetwork)
           .or_auto<std::vector<std::uint32_t>>(&T::hidden, {kAutoWidth})
           .shaping(),
       choice_option({"activation", "", "activation function of the hidden layers"}, &T::activation,
@@ -117,6 +123,7 @@ std::vector<Row> network_options() {
            "independent yes or no for each label; squared: half the squared error; auto: sigmoid "
            "if rows have several labels and labels have ten rows or more on average, else softmax"},
           &T::loss, {"auto", "softmax", "sigmoid", "squared"})
+          .common(kWhichNetwork)
           .shaping(),
       choice_option({"input", "",
                      "first layer: sparse updates only the weights of features that occur, dense "
@@ -136,7 +143,8 @@ std::vector<Row> optimizer_options() {
       real_option({"learning-rate", "",
                    "learning rate after warm-up and before decay; 0: chosen by optimizer and loss "
                    "(adam: 0.01 with sigmoid, else 0.003)"},
-                  &T::learning_rate, kNotNegative),
+                  &T::learning_rate, kNotNegative)
+          .common(kWhichNetwork),
       real_option({"momentum", "", "momentum of optimizer momentum"}, &T::momentum, kBelowOne)
           .needs(optimizer_is("momentum")),
       real_option({"beta1", "", "decay of the mean (optimizer adam)"}, &T::beta1, kBelowOne)
@@ -152,6 +160,7 @@ std::vector<Row> optimizer_options() {
                    "hidden units dropped in each step; auto: 0.5, or 0.4 if the widest layer has "
                    "fewer than 512 units"},
                   &T::dropout, kBelowOne)
+          .common(kWhichNetwork)
           .or_auto<double>(&T::dropout, kAutoDropout)
           .needs(has_hidden_layers()),
       real_option({"input-dropout", "of the features", "non-zero features dropped in each step"},
@@ -163,6 +172,7 @@ std::vector<Row> schedule_options() {
   std::vector<Row> rows{
       integer_option({"global-batch-size", "rows", "rows of one update, over all devices"},
                      &T::global_batch_size, 1, kMany)
+          .common(kWhichNetwork)
           .needs(uses_batch_size())
           .needs(condition([](const T& o) { return o.batch_size_per_device == 0; },
                            "has no effect with --batch-size-per-device")),
@@ -178,7 +188,8 @@ std::vector<Row> schedule_options() {
           .except(kGossipModes, kNotForGossip),
       integer_option({"epochs", "epochs",
                       "passes over the training data; 0: about 800 updates, 9 to 40 epochs"},
-                     &T::epochs, 0, kMany),
+                     &T::epochs, 0, kMany)
+          .common(kWhichNetwork),
       real_option(
           {"warmup-epochs", "epochs", "the learning rate rises linearly during these epochs"},
           &T::warmup_epochs, kNotNegative),
@@ -200,7 +211,8 @@ std::vector<Row> schedule_options() {
   };
   for (auto& row : rows) row = row.except(Mode::profile, kFewSteps);
   rows.push_back(integer_option({"seed", "", "seed of weights, order and dropout"}, &T::seed, 0,
-                                std::numeric_limits<std::uint64_t>::max()));
+                                std::numeric_limits<std::uint64_t>::max())
+                     .common(kWhichNetwork));
   return rows;
 }
 
@@ -211,6 +223,7 @@ std::vector<Row> strategy_options() {
                    "list: cpu, cpu:T for T threads, cpu:1,cpu:1 for two workers of one thread, "
                    "opencl:P.D, opencl:P.D.S, cuda:N (see evener devices)"},
                   &T::devices)
+          .common(kWhichHardware)
           .also(kWorkerModes)
           .except(Mode::simulate, kSimulated)
           .except(Mode::compare_virtual, kVirtual)
@@ -221,6 +234,7 @@ std::vector<Row> strategy_options() {
                                 .default_text = "cpu",
                                 .value_name = "LIST"}),
       text_option({"emulate", "", "slow devices down, by index or name: 1=x0.25"}, &T::emulate)
+          .common(kWhichHardware)
           .also(Mode::worker)
           .except(Mode::simulate, kSimulated)
           .except(Mode::compare_virtual, kVirtual)
@@ -244,6 +258,7 @@ std::vector<Row> strategy_options() {
            "how devices train one model (see evener strategies); auto: sequential on one "
            "device; on several, trials choose one device, or several with sync:split=speed"},
           &T::strategy)
+          .common(kWhichHardware)
           .also(kWorkerModes)
           .except(kCompareModes, ": name what to compare with --strategies")
           .except(Mode::profile, kOneDevice)
@@ -265,12 +280,14 @@ std::vector<Row> evaluation_options() {
           .needs(evaluates()),
       choice_option({"early-stop", "metric", "stop when this metric no longer improves"},
                     &T::early_stop, metrics)
+          .common(kWhichResult)
           .except(kCompareModes, kAllEpochs)
           .except(kGossipModes, kNotForGossip)
           .except(Mode::profile, kNoEvaluation)
           .needs(evaluates()),
       integer_option({"patience", "epochs", "early stop: epochs without a new best"}, &T::patience,
                      1, kMany)
+          .common(kWhichResult)
           .except(kCompareModes, kAllEpochs)
           .except(kGossipModes, kNotForGossip)
           .except(Mode::profile, kNoEvaluation)
@@ -282,6 +299,7 @@ std::vector<Row> evaluation_options() {
 std::vector<Row> output_options() {
   return {
       path_option({"output", "", "run directory to create; empty: a new one in runs/"}, &T::output)
+          .common(kWhichResult)
           .short_name("o")
           .per_call()
           .also(Mode::worker_peers)
@@ -294,6 +312,7 @@ std::vector<Row> output_options() {
       path_option(
           {"resume", "", "resume from the last checkpoint in this run directory, with its options"},
           &T::resume)
+          .common(kWhichResult)
           .per_call()
           .except(kCompareModes, ": a comparison cannot be resumed")
           .except(Mode::profile, kNoProfileCheckpoints),
@@ -314,11 +333,13 @@ std::vector<Row> output_options() {
           .except(kCompareModes, kNoCheckpoints)
           .except(Mode::profile, kNoProfileCheckpoints),
       flag_option({"json", "", "print the result as one JSON object"}, &T::json)
+          .common(kWhichResult)
           .per_call()
           .also(Mode::status)
           .in(Command::profile, {.help = "print the device as JSON, keys as in a cluster file"})
           .in(Command::status, {.help = "print JSON"}),
       flag_option({"quiet", "", "print warnings and errors only, no progress"}, &T::quiet)
+          .common(kWhichResult)
           .per_call()
           .also(kWorkerModes | Mode::server)
           .except(Mode::profile, ": a profile shows no progress")

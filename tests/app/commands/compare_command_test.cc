@@ -228,7 +228,7 @@ TEST_F(Compare, ABatchSizeThatNoStrategyUsesIsRefused) {
 }
 
 TEST_F(Compare, HasNoOptionsOfASingleRun) {
-  const std::string help = run({"compare", "--help"}).out;
+  const std::string help = run({"compare", "--help", "all"}).out;
   for (const char* name : {"resume", "checkpoint-every", "checkpoint-minutes", "keep", "early-stop",
                            "patience", "average", "eval-every"}) {
     EXPECT_THAT(help, Not(HasSubstr(std::string("--") + name + " "))) << name;

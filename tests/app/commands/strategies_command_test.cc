@@ -74,7 +74,7 @@ TEST_F(Strategies, OneFormIsPrintedAtATime) {
 }
 
 TEST_F(Strategies, HelpShowsWhichOfTheirOptionsAreNumbers) {
-  EXPECT_THAT(run({"train", "--help"}).out,
+  EXPECT_THAT(run({"train", "--help", "all"}).out,
               AllOf(HasSubstr("\n  --pull N "), HasSubstr("\n  --cpu-batch N "),
                     HasSubstr("\n  --writeback WORD "), HasSubstr("\n  --rate-scaling WORD ")));
 }
@@ -343,7 +343,7 @@ TEST_F(Simulate, NamesTheDevicesOfTheFile) {
 TEST_F(Simulate, RealDevicesAndBadFilesAreRefused) {
   expect_error(simulation("run", {"--devices", "cpu:1"}), 2, "--devices: a simulation has the ");
   expect_error(simulation("run", {"--emulate", "0=x0.5"}), 2, "--emulate: a simulation has the ");
-  EXPECT_THAT(run({"simulate", "--help"}).out,
+  EXPECT_THAT(run({"simulate", "--help", "all"}).out,
               AllOf(Not(HasSubstr("--devices")), Not(HasSubstr("--emulate")),
                     Not(HasSubstr("--memory-limit"))));
   expect_error({"simulate", folder_ / "none.toml", folder_ / "data"}, 2,

@@ -63,7 +63,10 @@ TEST_F(Usage, HelpAndVersion) {
 
 TEST_F(Usage, HelpFitsTheTerminal) {
   std::vector<std::vector<std::string>> all{{"--help"}};
-  for (const auto& command : commands()) all.push_back({command, "--help"});
+  for (const auto& command : commands()) {
+    all.push_back({command, "--help"});
+    all.push_back({command, "--help", "all"});
+  }
   for (const auto& arguments : all) {
     std::istringstream lines(run(arguments).out);
     for (std::string line; std::getline(lines, line);) {
@@ -122,17 +125,17 @@ TEST_F(Usage, ErrorsAreBrokenAtSpaces) {
 
 TEST_F(Usage, HelpUsesPlainTypeNames) {
   for (const auto& command : commands()) {
-    EXPECT_THAT(run({command, "--help"}).out,
+    EXPECT_THAT(run({command, "--help", "all"}).out,
                 AllOf(Not(HasSubstr("INT")), Not(HasSubstr("TEXT")), Not(HasSubstr("FLOAT")),
                       Not(HasSubstr(":{")), Not(HasSubstr(" in ["))))
         << command;
   }
   EXPECT_THAT(run({"compare", "--help"}).out,
               AllOf(HasSubstr("\n  --seeds N "), HasSubstr("\n  --tune lr ")));
-  EXPECT_THAT(run({"train", "--help"}).out, HasSubstr("\n  --peers HOST:PORT,... "));
+  EXPECT_THAT(run({"train", "--help", "all"}).out, HasSubstr("\n  --peers HOST:PORT,... "));
   // Every option that takes an address.
   for (const auto& command : commands()) {
-    std::istringstream lines(run({command, "--help"}).out);
+    std::istringstream lines(run({command, "--help", "all"}).out);
     for (std::string line; std::getline(lines, line);) {
       for (const char* name : {"--peers", "--listen", "--coordinator", "--address"}) {
         if (line.starts_with(std::string("  ") + name)) {
@@ -141,6 +144,32 @@ TEST_F(Usage, HelpUsesPlainTypeNames) {
       }
     }
   }
+}
+
+TEST_F(Usage, HelpOfTrainingIsShortAndHelpAllShowsTheRest) {
+  for (const std::string command : {"train", "simulate", "compare", "profile", "coordinator"}) {
+    SCOPED_TRACE(command);
+    const std::string usual = run({command, "--help"}).out;
+    const std::string all = run({command, "--help", "all"}).out;
+    EXPECT_LT(std::count(usual.begin(), usual.end(), '\n'), 90);
+    EXPECT_THAT(
+        usual, AllOf(HasSubstr("\nWhich data?\n"), HasSubstr("--hidden"), Not(HasSubstr("--beta1")),
+                     HasSubstr("`evener " + command + " --help all` shows every option.")));
+    EXPECT_THAT(all, AllOf(HasSubstr("\nData:\n"), HasSubstr("--beta1"), Not(HasSubstr("?\n")),
+                           Not(HasSubstr("--help all"))));
+    std::istringstream lines(usual);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("  -")) continue;
+      EXPECT_THAT(all, HasSubstr("\n" + line.substr(0, line.find("  ", 2))));
+    }
+    EXPECT_EQ(run({"help", command, "all"}).out, all);
+    EXPECT_EQ(run({command, "-h", "all"}).out, all);
+  }
+  const std::string train = run({"train", "--help"}).out;
+  EXPECT_LT(train.find("Which data?"), train.find("Which network"));
+  EXPECT_LT(train.find("Which network"), train.find("On which hardware?"));
+  // Where all options are shown anyway there is no long form.
+  EXPECT_EQ(run({"info", "--help", "all"}).out, run({"info", "--help"}).out);
 }
 
 TEST_F(Usage, UnknownNamesGiveTheNearest) {
