@@ -35,6 +35,7 @@ set_target_properties(evener_cuda_kernels PROPERTIES
                       CUDA_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY Static)
 
 add_library(evener_cuda MODULE ${sources} $<TARGET_OBJECTS:evener_cuda_kernels>)
+evener_unity(evener_cuda)
 target_link_libraries(evener_cuda PRIVATE evener_flags fmt::fmt CUDA::cudart_static CUDA::cublas
                                           CUDA::cusparse)
 if(EVENER_NCCL_INCLUDE AND EVENER_NCCL)

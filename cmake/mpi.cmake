@@ -24,6 +24,7 @@ function(evener_mpi_plugin family)
   endif()
   set(target evener_mpi_${family})
   add_library(${target} MODULE ${sources})
+  evener_unity(${target})
   target_link_libraries(${target} PRIVATE evener_flags fmt::fmt Threads::Threads
                                           PkgConfig::mpi_${family})
   target_compile_definitions(${target} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)

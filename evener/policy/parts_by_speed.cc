@@ -9,7 +9,7 @@ namespace evener {
 namespace {
 
 // Weight of the newest rate in the smoothed one: parts follow a change within a few rounds.
-constexpr double kNewest = 0.5;
+constexpr double kNewestRate = 0.5;
 constexpr double kLeastPart = 0.04;
 constexpr int kOften = 10;
 
@@ -25,7 +25,7 @@ void PartsBySpeed::finished(const Finished& event) {
   if (event.seconds <= 0) return;
   WorkerRate& own = rate_of(event.worker);
   const double rate = static_cast<double>(event.rows) / event.seconds;
-  own.rate = own.rate > 0 ? std::lerp(own.rate, rate, kNewest) : rate;
+  own.rate = own.rate > 0 ? std::lerp(own.rate, rate, kNewestRate) : rate;
 }
 
 bool PartsBySpeed::knows(const std::vector<int>& workers) {

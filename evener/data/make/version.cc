@@ -3,14 +3,11 @@
 #include <string_view>
 
 #include "evener/data/make/package_index.h"
+#include "evener/data/number.h"
 
 namespace evener {
 
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // A tilde sorts before everything, even the end of a part (0). Letters sort before all other
 // characters.

@@ -6,8 +6,6 @@ namespace evener {
 
 namespace {
 
-constexpr const char* kName = "hogwild";
-
 class Hogwild final : public FreeRunning {
  public:
   explicit Hogwild(std::size_t batch) : batch_(batch) {}
@@ -21,7 +19,7 @@ class Hogwild final : public FreeRunning {
 }  // namespace
 
 Strategy hogwild_strategy() {
-  return {.name = kName,
+  return {.name = "hogwild",
           .line = "CPU threads step in place on one shared model without locks",
           .paper = "Recht, Re, Wright, Niu 2011",
           .order = 20,
@@ -34,7 +32,7 @@ Strategy hogwild_strategy() {
                 return std::make_unique<Hogwild>(batch);
               },
           .hint = [](const StrategyValues& values,
-                     const HintSetup& setup) { return cpu_batch_hint(kName, values, setup); }};
+                     const HintSetup& setup) { return cpu_batch_hint("hogwild", values, setup); }};
 }
 
 }  // namespace evener
