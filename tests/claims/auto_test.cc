@@ -1,6 +1,7 @@
 // Ours: --strategy auto on several devices is never worse than one device. With the default recipe,
 // a pair reaches as good a model as one device, and any quality no later, except for the cost of
 // the trials.
+#include <algorithm>
 #include <fstream>
 
 #include "tests/claims/claims.h"
@@ -21,8 +22,8 @@ struct Curve {
   }
 };
 
-Curve curve_of(const std::vector<DeviceModel>& devices, std::uint64_t seed) {
-  const ClaimData data = claim_data("bibtex/train.txt.xz", "bibtex/test.txt.xz");
+Curve curve_of(const ClaimSet& set, const std::vector<DeviceModel>& devices, std::uint64_t seed) {
+  const ClaimData data = claim_data(set);
   const std::string folder = own_folder("auto");
   std::filesystem::remove_all(folder);
   TrainOptions options;
@@ -59,11 +60,13 @@ DeviceModel cores(double speed) {
   return card(speed, 60e-6);
 }
 
-TEST(Auto, OnSeveralDevicesIsNeitherLaterNorWorseThanOnOne) {
+class Auto : public OnClaimSets {};
+
+TEST_P(Auto, OnSeveralDevicesIsNeitherLaterNorWorseThanOnOne) {
   for (const std::uint64_t seed : {1, 2}) {
-    const Curve alone = curve_of({cores(1)}, seed);
+    const Curve alone = curve_of(GetParam(), {cores(1)}, seed);
     for (const double second : {1.0, 0.5, 0.02}) {
-      const Curve pair = curve_of({cores(1), cores(second)}, seed);
+      const Curve pair = curve_of(GetParam(), {cores(1), cores(second)}, seed);
       fmt::print("second at {:g}: best {:.2f} against {:.2f}, {:.2f} s to it against {:.2f} s\n",
                  second, 100 * pair.best, 100 * alone.best, pair.time_to(0.98 * alone.best),
                  alone.time_to(0.98 * alone.best));
@@ -79,17 +82,25 @@ TEST(Auto, OnSeveralDevicesIsNeitherLaterNorWorseThanOnOne) {
 
 // A step of no rows takes this card as long as 130 rows take the cores, but it is faster with whole
 // batches: small trials must not exclude it.
-TEST(Auto, KeepsACardWhoseStepsCostMuchWhateverTheirSize) {
+TEST_P(Auto, KeepsACardWhoseStepsCostMuchWhateverTheirSize) {
   DeviceModel gpu = card(1, 4e-6);
   gpu.fixed = 8e-3;
   gpu.name = "gpu";
-  const Curve alone = curve_of({gpu}, 1);
-  const Curve pair = curve_of({cores(1), gpu}, 1);
-  const double target = 0.98 * alone.best;
-  fmt::print("{:.2f} s together, {:.2f} s alone, cores {:.2f} s\n", pair.time_to(target),
-             alone.time_to(target), curve_of({cores(1)}, 1).time_to(target));
-  EXPECT_LE(pair.time_to(target - kNoise), 1.05 * alone.time_to(target) + kTrials);
+  std::vector<double> together, by_itself;  // seconds to the target, by seed
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Curve alone = curve_of(GetParam(), {gpu}, seed);
+    const Curve pair = curve_of(GetParam(), {cores(1), gpu}, seed);
+    const double target = 0.98 * alone.best;
+    by_itself.push_back(alone.time_to(target));
+    together.push_back(pair.time_to(target - kNoise));
+    fmt::print("{:.2f} s together, {:.2f} s alone\n", together.back(), by_itself.back());
+  }
+  std::sort(together.begin(), together.end());
+  std::sort(by_itself.begin(), by_itself.end());
+  EXPECT_LE(together[1], 1.05 * by_itself[1] + kTrials);
 }
+
+INSTANTIATE_TEST_SUITE_P(On, Auto, testing::ValuesIn(claim_sets(kBibtex)), name_of_set);
 
 }  // namespace
 }  // namespace evener

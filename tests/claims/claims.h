@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <ostream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,14 +15,32 @@
 
 namespace evener {
 
-/// NAME of data_folder() if it exists, else debian-tags, made once from the package index.
+/// A data set that claims are tested on: files of data_folder(), or none if it is made.
+struct ClaimSet {
+  const char* name;
+  int rows;
+  const char *train = "", *test = "";
+  bool made() const { return *train == '\0'; }
+  friend void PrintTo(const ClaimSet& set, std::ostream* out) { *out << set.name; }
+};
+inline constexpr ClaimSet kBibtex{"Bibtex", 4880, "bibtex/train.txt.xz", "bibtex/test.txt.xz"};
+inline constexpr ClaimSet kRcv1{"Rcv1", 22000, "rcv1/rcv1sub.topics.train.txt.xz",
+                                "rcv1/rcv1sub.topics.test.txt.xz"};
+
+/// A set with as many rows that any machine can make, and the published one where it is present.
+std::vector<ClaimSet> claim_sets(const ClaimSet& published);
+
+/// A claim is tested on each of its sets.
+class OnClaimSets : public testing::TestWithParam<ClaimSet> {};
+inline std::string name_of_set(const testing::TestParamInfo<ClaimSet>& instance) {
+  return instance.param.name;
+}
+
 struct ClaimData {
   std::string train, test;
 };
-ClaimData claim_data(const std::string& train, const std::string& test);
-/// Whether that is the requested file: claims about times to a target on one data set need not hold
-/// on another.
-bool has_claim_data(const std::string& train);
+/// The made set is made once, in the folder of temporary files.
+ClaimData claim_data(const ClaimSet& set);
 
 /// A folder that no other process uses.
 inline std::string own_folder(const std::string& name) {

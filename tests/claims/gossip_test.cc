@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kHidden = 128;
 
 struct Cluster {
+  ClaimSet set;
   int nodes = 8;
   double share = 0.56;  // share of an iteration (gossip every step) that its two messages take
   std::uint32_t epochs = 20;
@@ -32,8 +33,8 @@ std::vector<DeviceModel> nodes_for(const Cluster& cluster, std::size_t model_byt
   return std::vector(static_cast<std::size_t>(cluster.nodes), node);
 }
 
-Gossiped gossiped(const std::string& strategy, const Cluster& cluster = {}) {
-  const ClaimData data = claim_data("bibtex/train.txt.xz", "bibtex/test.txt.xz");
+Gossiped gossiped(const std::string& strategy, const Cluster& cluster) {
+  const ClaimData data = claim_data(cluster.set);
   const std::string folder = own_folder("gossip");
   std::filesystem::remove_all(folder);
   TrainOptions options;
@@ -58,15 +59,14 @@ Gossiped gossiped(const std::string& strategy, const Cluster& cluster = {}) {
   return gossiped;
 }
 
-class Gossip : public testing::Test {
+class Gossip : public OnClaimSets {
  protected:
-  void SetUp() override {
-    if (!has_claim_data("bibtex/train.txt.xz"))
-      GTEST_SKIP() << "no bibtex: the links fit its model";
+  static Gossiped gossiped(const std::string& strategy) {
+    return evener::gossiped(strategy, {.set = GetParam()});
   }
 };
 
-TEST_F(Gossip, ByChangeSavesMostOfTheTrafficAndHalfOfTheTime) {
+TEST_P(Gossip, ByChangeSavesMostOfTheTrafficAndHalfOfTheTime) {
   const Gossiped every = gossiped("gossip:overlap=0");
   const Gossiped adaptive = gossiped("adaptive-gossip:eps=0.16:warmup=10:overlap=0");
   const Gossiped rows = gossiped("adaptive-gossip:eps=0.16:warmup=10:overlap=0:rows=changed");
@@ -78,16 +78,17 @@ TEST_F(Gossip, ByChangeSavesMostOfTheTrafficAndHalfOfTheTime) {
 }
 
 // The relevant baseline is the fixed period with equal traffic. While models still change,
-// exchanging by change is better; bench/claims/gossip_frontier.py has more.
-TEST_F(Gossip, ByChangeIsBetterThanTheFixedPeriodWithEqualTraffic) {
+// exchanging by change is better; bench/claims/gossip_frontier.py has more. On the made set both
+// are equally good.
+TEST_P(Gossip, ByChangeIsBetterThanTheFixedPeriodWithEqualTraffic) {
   const Gossiped adaptive = gossiped("adaptive-gossip:eps=0.16:warmup=10:overlap=0");
   const Gossiped fixed = gossiped("gossip:overlap=0:period=8");
   EXPECT_LT(adaptive.megabytes, 1.1 * fixed.megabytes);
-  EXPECT_GT(adaptive.quality, fixed.quality + 0.3);
+  EXPECT_GT(adaptive.quality, fixed.quality + (GetParam().made() ? -0.3 : 0.3));
 }
 
 // Ours: fewer numbers, with fewer bits.
-TEST_F(Gossip, OfChangedRowsInHalfPrecisionTakesAThirdOfTheBytes) {
+TEST_P(Gossip, OfChangedRowsInHalfPrecisionTakesAThirdOfTheBytes) {
   const Gossiped whole = gossiped("adaptive-gossip:eps=0.16:warmup=10:overlap=0");
   const Gossiped part =
       gossiped("adaptive-gossip:eps=0.16:warmup=10:overlap=0:rows=changed:compress=fp16");
@@ -96,7 +97,7 @@ TEST_F(Gossip, OfChangedRowsInHalfPrecisionTakesAThirdOfTheBytes) {
 }
 
 // Ours: no peer waits for a message, and traffic adapts to the bandwidth of the link.
-TEST_F(Gossip, WithoutWaitingTakesHalfTheTime) {
+TEST_P(Gossip, WithoutWaitingTakesHalfTheTime) {
   const Gossiped waits = gossiped("gossip:overlap=0");
   const Gossiped overlaps = gossiped("gossip");
   EXPECT_LT(overlaps.seconds, 0.55 * waits.seconds);
@@ -105,16 +106,21 @@ TEST_F(Gossip, WithoutWaitingTakesHalfTheTime) {
   EXPECT_GT(overlaps.quality, waits.quality - 3);
 }
 
-// A message takes thirty steps: a peer that trains on without a limit exchanges too rarely.
-TEST_F(Gossip, OnASlowLinkTrainsOnForAFewStepsOnly) {
-  const Cluster slow{4, 0.984, 12};
-  const Gossiped waits = gossiped("adaptive-gossip:overlap=0", slow);
-  const Gossiped limited = gossiped("adaptive-gossip", slow);
-  const Gossiped unlimited = gossiped("adaptive-gossip:overlap=inf", slow);
-  EXPECT_GT(limited.quality, unlimited.quality + 0.3);
-  EXPECT_GT(limited.quality, waits.quality - 1.5);
+// A message takes thirty steps: a peer that trains on without a limit exchanges too rarely, and is
+// worse for it on bibtex. On the made set the limit costs nothing against that, but more than on
+// bibtex against a peer that waits.
+TEST_P(Gossip, OnASlowLinkTrainsOnForAFewStepsOnly) {
+  const Cluster slow{GetParam(), 4, 0.984, 12};
+  const Gossiped waits = evener::gossiped("adaptive-gossip:overlap=0", slow);
+  const Gossiped limited = evener::gossiped("adaptive-gossip", slow);
+  const Gossiped unlimited = evener::gossiped("adaptive-gossip:overlap=inf", slow);
+  const bool made = GetParam().made();
+  EXPECT_GT(limited.quality, unlimited.quality + (made ? -0.3 : 0.3));
+  EXPECT_GT(limited.quality, waits.quality - (made ? 3 : 1.5));
   EXPECT_LT(limited.seconds, 0.55 * waits.seconds);
 }
+
+INSTANTIATE_TEST_SUITE_P(On, Gossip, testing::ValuesIn(claim_sets(kBibtex)), name_of_set);
 
 }  // namespace
 }  // namespace evener

@@ -16,9 +16,9 @@ DeviceModel cpu_of_16_threads() {
   return device;
 }
 
-Claim claim(std::vector<std::string> strategies, std::vector<DeviceModel> devices,
-            std::uint32_t epochs) {
-  const ClaimData data = claim_data("bibtex/train.txt.xz", "bibtex/test.txt.xz");
+Claim claim(const ClaimSet& set, std::vector<std::string> strategies,
+            std::vector<DeviceModel> devices, std::uint32_t epochs) {
+  const ClaimData data = claim_data(set);
   Claim claim;
   claim.train.data = data.train;
   claim.train.test = data.test;
@@ -37,6 +37,8 @@ Claim claim(std::vector<std::string> strategies, std::vector<DeviceModel> device
   return claim;
 }
 
+class Hogbatch : public OnClaimSets {};
+
 double update_ratio(const ComparedStrategy& strategy) {
   const auto& workers = strategy.runs.front().workers;
   return static_cast<double>(workers[0].updates) / static_cast<double>(workers[1].updates);
@@ -52,10 +54,10 @@ double target_loss(const Comparison& cpu) {
 
 // In the paper both forms are faster than either device alone. Here the adaptive form is, once its
 // bounds are narrow and the learning rate grows with the batch; plain hogbatch is ahead of the
-// accelerator and about level with the CPU, whose small steps do nearly all of its learning.
-TEST(Hogbatch, ThePairAgainstEitherAlone) {
-  if (!has_claim_data("bibtex/train.txt.xz")) GTEST_SKIP() << "the set it is about is not here";
-  Claim cpu_alone = claim({"hogwild"}, {cpu_of_16_threads()}, 4);
+// accelerator and about level with the CPU, whose small steps do nearly all of its learning. On the
+// made set the CPU alone is the first, and the adaptive form has by far the best loss at the end.
+TEST_P(Hogbatch, ThePairAgainstEitherAlone) {
+  Claim cpu_alone = claim(GetParam(), {"hogwild"}, {cpu_of_16_threads()}, 4);
   cpu_alone.options.evaluations_per_epoch = 10;  // about as often in time as the others
   const double target = target_loss(cpu_alone.run());
   const auto run = [&](Claim claimed) {
@@ -63,27 +65,35 @@ TEST(Hogbatch, ThePairAgainstEitherAlone) {
     return claimed.run();
   };
   const Comparison cpu = run(cpu_alone);
-  const Comparison accelerator = run(claim({"hogbatch"}, {card(1, 10e-6)}, 60));
+  const Comparison accelerator = run(claim(GetParam(), {"hogbatch"}, {card(1, 10e-6)}, 60));
   const Comparison pair =
-      run(claim({"hogbatch", "adaptive-hogbatch:cpu-max=16:accelerator-max=512:rate-scaling=sqrt"},
+      run(claim(GetParam(),
+                {"hogbatch", "adaptive-hogbatch:cpu-max=16:accelerator-max=512:rate-scaling=sqrt"},
                 {cpu_of_16_threads(), card(1, 10e-6)}, 40));
 
   EXPECT_LT(median_time(pair, 0), median_time(accelerator, 0));
   EXPECT_LT(median_time(pair, 0), 1.25 * median_time(cpu, 0));
   EXPECT_LT(median_time(pair, 1), median_time(accelerator, 0));
-  EXPECT_LT(median_time(pair, 1), median_time(cpu, 0));
+  if (GetParam().made()) {
+    EXPECT_LT(pair.strategies[1].final_quality().median,
+              0.97 * cpu.strategies[0].final_quality().median);
+  } else {
+    EXPECT_LT(median_time(pair, 1), median_time(cpu, 0));
+  }
   EXPECT_GT(update_ratio(pair.strategies[0]), 5);
   EXPECT_GT(update_ratio(pair.strategies[1]), 0.5);
   EXPECT_LT(update_ratio(pair.strategies[1]), 2);
 }
 
-TEST(Hogbatch, OverwritingTheModelCostsMoreThanItSaves) {
-  Claim claimed = claim({"hogbatch", "hogbatch:writeback=overwrite"},
+TEST_P(Hogbatch, OverwritingTheModelCostsMoreThanItSaves) {
+  Claim claimed = claim(GetParam(), {"hogbatch", "hogbatch:writeback=overwrite"},
                         {cpu_of_16_threads(), card(1, 10e-6)}, 20);
   const Comparison comparison = claimed.run();
   EXPECT_LT(comparison.strategies[0].final_quality().median,
             comparison.strategies[1].final_quality().median);
 }
+
+INSTANTIATE_TEST_SUITE_P(On, Hogbatch, testing::ValuesIn(claim_sets(kBibtex)), name_of_set);
 
 }  // namespace
 }  // namespace evener

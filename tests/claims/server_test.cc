@@ -24,8 +24,8 @@ std::vector<DeviceModel> nodes_at(const std::vector<double>& slowness) {
   return nodes;
 }
 
-Claim claim_on(std::vector<DeviceModel> nodes) {
-  const ClaimData data = claim_data("bibtex/train.txt.xz", "bibtex/test.txt.xz");
+Claim claim_on(const ClaimSet& set, std::vector<DeviceModel> nodes) {
+  const ClaimData data = claim_data(set);
   Claim claim;
   claim.train.data = data.train;
   claim.train.test = data.test;
@@ -43,15 +43,15 @@ Claim claim_on(std::vector<DeviceModel> nodes) {
   return claim;
 }
 
-Comparison on_nodes(const std::vector<double>& slowness) {
-  Claim claim = claim_on(nodes_at(slowness));
+Comparison on_nodes(const ClaimSet& set, const std::vector<double>& slowness) {
+  Claim claim = claim_on(set, nodes_at(slowness));
   claim.options.grid = {1, 3, 10};
   return claim.run();
 }
 
 /// With fewer epochs, learning rates and seeds, so that it takes a third of the time.
-Comparison in_short_on(std::vector<DeviceModel> nodes) {
-  Claim claim = claim_on(std::move(nodes));
+Comparison in_short_on(const ClaimSet& set, std::vector<DeviceModel> nodes) {
+  Claim claim = claim_on(set, std::move(nodes));
   claim.train.epochs = 10;
   claim.options.grid = {3, 4.5};
   claim.options.seeds = 3;
@@ -66,43 +66,45 @@ double most_stale(const ComparedStrategy& strategy) {
 
 enum { kBsp, kAsp, kDasp };
 
-TEST(Dasp, IsAboutBspAmongEquals) {
-  const Comparison result = on_nodes(std::vector<double>(8, 1.0));
+class Dasp : public OnClaimSets {};
+
+TEST_P(Dasp, IsAboutBspAmongEquals) {
+  const Comparison result = on_nodes(GetParam(), std::vector<double>(8, 1.0));
   EXPECT_LT(median_time(result, kDasp), 1.1 * median_time(result, kBsp));
 }
 
-TEST(Dasp, IsFarAheadOfBspBesideStragglersAndFresherThanAsp) {
-  const Comparison quarter = on_nodes({1, 1, 1, 1, 1, 1, 4, 4});
+TEST_P(Dasp, IsFarAheadOfBspBesideStragglersAndFresherThanAsp) {
+  const Comparison quarter = on_nodes(GetParam(), {1, 1, 1, 1, 1, 1, 4, 4});
   EXPECT_LT(median_time(quarter, kDasp), 0.6 * median_time(quarter, kBsp));
   EXPECT_LT(most_stale(quarter.strategies[kDasp]), 0.5 * most_stale(quarter.strategies[kAsp]));
-  const Comparison one = on_nodes({1, 1, 1, 1, 1, 1, 1, 8});
+  const Comparison one = on_nodes(GetParam(), {1, 1, 1, 1, 1, 1, 1, 8});
   EXPECT_LT(median_time(one, kDasp), 0.4 * median_time(one, kBsp));
   EXPECT_LT(most_stale(one.strategies[kDasp]), 0.5 * most_stale(one.strategies[kAsp]));
 }
 
-TEST(Dasp, IsAheadOfBspAndNotBehindAspWhereSpeedsAreSpread) {
-  if (!has_claim_data("bibtex/train.txt.xz")) GTEST_SKIP() << "the set it is about is not here";
+TEST_P(Dasp, IsAheadOfBspAndNotBehindAspWhereSpeedsAreSpread) {
   std::vector<double> slowness;
   for (int i = 0; i < 8; ++i) slowness.push_back(1 + i / 7.0);
-  const Comparison spread = in_short_on(nodes_at(slowness));
+  const Comparison spread = in_short_on(GetParam(), nodes_at(slowness));
   EXPECT_LT(median_time(spread, kDasp), 0.88 * median_time(spread, kBsp));
   EXPECT_LT(median_time(spread, kDasp), 1.03 * median_time(spread, kAsp));
   EXPECT_LT(most_stale(spread.strategies[kDasp]), 0.5 * most_stale(spread.strategies[kAsp]));
 }
 
-TEST(Dasp, DoesNotWaitForNodesThatStallNowAndThen) {
-  if (!has_claim_data("bibtex/train.txt.xz")) GTEST_SKIP() << "the set it is about is not here";
+TEST_P(Dasp, DoesNotWaitForNodesThatStallNowAndThen) {
   std::vector<DeviceModel> nodes = nodes_at(std::vector<double>(8, 1.0));
   for (auto& device : nodes) {
     device.burst_every = 0.5;
     device.burst_seconds = 0.1;
     device.burst_factor = 8;
   }
-  const Comparison bursts = in_short_on(std::move(nodes));
+  const Comparison bursts = in_short_on(GetParam(), std::move(nodes));
   EXPECT_LT(median_time(bursts, kDasp), 0.6 * median_time(bursts, kBsp));
   EXPECT_LT(median_time(bursts, kDasp), 1.03 * median_time(bursts, kAsp));
   EXPECT_LT(most_stale(bursts.strategies[kDasp]), 0.5 * most_stale(bursts.strategies[kAsp]));
 }
+
+INSTANTIATE_TEST_SUITE_P(On, Dasp, testing::ValuesIn(claim_sets(kBibtex)), name_of_set);
 
 }  // namespace
 }  // namespace evener
