@@ -2,6 +2,7 @@
 import contextlib
 import json
 import pathlib
+import random
 import signal
 import socket
 import subprocess
@@ -14,12 +15,13 @@ from cluster import COMMAND, Process
 
 
 def free_addresses(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-    for one in sockets:
-        one.close()
+    """Below the ports that the kernel gives out, so that no other process gets one of them before it is used."""
+    addresses = []
+    while len(addresses) < count:
+        port = random.randrange(10000, 32000)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            addresses.append(f"127.0.0.1:{port}")
     return addresses
 
 
