@@ -62,6 +62,8 @@ struct Claim {
   CompareOptions options;
   std::vector<DeviceModel> devices;
 
+  Claim() { options.seeds = 3; }
+
   /// Runs it and prints its table.
   Comparison run() const {
     CompareOptions simulated = options;

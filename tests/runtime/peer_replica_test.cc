@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "tests/device/random_data.h"
+#include "tests/sanitized.h"
 #include <gtest/gtest.h>
 
 #include "evener/nn/initialise.h"
@@ -476,7 +477,7 @@ TEST(LocalNetwork, TheSumOfAllModelsIsKeptOver1000RandomSchedules) {
       "gossip:merge=pushsum:compress=fp16",
       "adaptive-gossip:warmup=2:eps=0.05:k-max=9",
       "adaptive-gossip:warmup=2:eps=0.05:k-max=9:rows=changed:eps-rows=0.1:compress=fp16"};
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < (kSanitized ? 120 : 1000); ++seed) {
     const std::string& strategy = strategies[seed % strategies.size()];
     const int count = 2 + static_cast<int>(seed % 4);
     LocalNetwork network(count, strategy, seed);

@@ -23,12 +23,15 @@ std::vector<OptionInfo> make_table(const std::vector<OptionInfo>& of_strategies)
 
 /// All names on the command line that are not those of strategies.
 std::vector<std::string> reserved_names() {
-  std::vector<std::string> names{"help", "config"};
-  for (const auto& info : make_table({})) {
-    names.push_back(info.name);
-    if (info.kind == OptionKind::flag) names.push_back("no-" + info.name);
-  }
-  return names;
+  static const std::vector<std::string> reserved = [] {
+    std::vector<std::string> names{"help", "config"};
+    for (const auto& info : make_table({})) {
+      names.push_back(info.name);
+      if (info.kind == OptionKind::flag) names.push_back("no-" + info.name);
+    }
+    return names;
+  }();
+  return reserved;
 }
 
 // Before main(), so that a program cannot register a strategy that makes two options of one name.
