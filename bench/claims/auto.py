@@ -77,11 +77,11 @@ def main():
         waiting = {name: [pool.submit(simulate, args, *case, seed) for seed in seeds] for name, case in CASES.items()}
         runs = {name: [future.result() for future in futures] for name, futures in waiting.items()}
     print(f"{Path(args.data).name}, {args.seeds} seeds, virtual seconds\n")
-    print("|  | trains with | best P@1 | final P@1 | s to 95 % | s to 99 % | s to the end |\n|---|---|---|---|---|---|---|")
+    print("|  | trains with | best P@1 | s to 95 % | s to 99 % | s to the end |\n|---|---|---|---|---|---|")
     for name, several in runs.items():
         to_share = [text([time_to(run, share * best(alone)) for run, alone in zip(several, runs["one alone"])]) for share in SHARES]
         strategies = ", ".join(dict.fromkeys(f"`{run['strategy'].split(':')[0]}`" for run in several))
-        print(f"| {name} | {strategies} | {text([best(run) for run in several])} | {text([run['curve'][-1][1] for run in several])} "
+        print(f"| {name} | {strategies} | {text([best(run) for run in several])} "
               f"| {to_share[0]} | {to_share[1]} | {text([run['seconds'] for run in several])} |")
 
 
