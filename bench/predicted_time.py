@@ -55,7 +55,7 @@ def main():
             virtual = json.loads(run("simulate", cluster, *training, "-o", f"{folder}/virtual{number}"))
             ratio = real["samples_per_second"] / virtual["samples_per_second"]
             ratios.append(ratio)
-            print(f"real {real['samples_per_second']:.0f} rows/s, foretold {virtual['samples_per_second']:.0f}: "
+            print(f"real {real['samples_per_second']:.0f} rows/s, predicted {virtual['samples_per_second']:.0f}: "
                   f"the simulation is {100 * (ratio - 1):+.1f} % off in time", flush=True)
     print(f"median {100 * (statistics.median(ratios) - 1):+.1f} %")
 

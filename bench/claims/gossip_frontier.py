@@ -71,8 +71,8 @@ def main():
     args = parser.parse_args()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         bench = Bench(args)
-        series = [("fixed period", [bench.tuned(f"gossip:overlap=0:period={p}", pool) for p in args.periods.split(",")]),
-                  ("by change", [bench.tuned(f"{args.rule}:eps={eps}", pool) for eps in args.eps.split(",")])]
+        series = [("gossip, fixed period", [bench.tuned(f"gossip:overlap=0:period={p}", pool) for p in args.periods.split(",")]),
+                  ("adaptive-gossip", [bench.tuned(f"{args.rule}:eps={eps}", pool) for eps in args.eps.split(",")])]
         if args.extra:
             series.append(("others", [bench.tuned(strategy, pool) for strategy in args.extra.split(",")]))
     title = f"{Path(args.data).name}, {args.nodes} {'unequal' if args.unequal else 'equal'} nodes, {args.epochs} epochs, {args.seeds} seeds"
