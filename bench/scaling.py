@@ -29,7 +29,7 @@ def measure(labels, rows, optimizer, folder):
             "--labels-per-row", 5.4, "--test-share", 0.01)
     peak = max(json.loads(run("devices", "--json"))[0]["gflops"] for _ in range(3))
     out = folder / f"run-{labels}-{optimizer}"
-    run("train", data / "train.txt", "-o", out, "--hidden", HIDDEN, "--loss", "softmax", "--no-prior-bias", "--dropout", 0,
+    run("train", data / "train.txt", "-o", out, "--devices", "cpu", "--hidden", HIDDEN, "--loss", "softmax", "--no-prior-bias", "--dropout", 0,
         "--optimizer", optimizer, "--epochs", 2, "--checkpoint-minutes", 0, "--no-cache", "--quiet")
     records = [json.loads(line) for line in open(out / "metrics.jsonl")]
     seconds = min(record["train_seconds"] for record in records if record["kind"] == "epoch")

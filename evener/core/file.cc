@@ -60,6 +60,23 @@ void sync_directory_of(const std::string& path) {
   }
 }
 
+/// The file that is replaced if `path` is written: `path`, or the file that it links to.
+std::string replaceable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const fs::file_type type = fs::status(path, unknown).type();
+  const bool regular = type == fs::file_type::regular || type == fs::file_type::not_found;
+  if (!regular && type != fs::file_type::directory && type != fs::file_type::none) {
+    throw Error(path + ": is not a regular file");
+  }
+  fs::path target = path;  // a link may lead to another, and the last to a file that is not there
+  for (int links = 0; fs::is_symlink(target, unknown); ++links) {
+    if (links == 40) fail_with(path, "cannot follow this link", ELOOP);
+    target = target.parent_path() / fs::read_symlink(target);
+  }
+  return target;
+}
+
 }  // namespace
 
 bool is_missing(const std::string& path) {
@@ -95,12 +112,14 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
 }
 
-// Not mkstemp: that makes private files, while the result should be as readable as any new file.
-AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+// Not mkstemp: that makes private files, while most results should be as readable as any new file.
+AtomicFile::AtomicFile(const std::string& path, Readers readers)
+    : path_(path), target_(replaceable(path)) {
   static std::atomic<unsigned> counter{0};
+  const mode_t mode = readers == Readers::owner ? 0600 : 0666;
   do {
-    temporary_ = path + ".tmp" + std::to_string(getpid()) + "." + std::to_string(counter++);
-    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    temporary_ = target_ + ".tmp" + std::to_string(getpid()) + "." + std::to_string(counter++);
+    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) fail("cannot create a file beside it");
 }
@@ -128,13 +147,15 @@ void AtomicFile::write_at(std::size_t offset, const void* data, std::size_t size
 
 void AtomicFile::commit() {
   if (fsync(descriptor_) != 0) fail("cannot sync");
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot rename its temporary file");
+  replaceable(path_);  // it may have become something else meanwhile
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot rename its temporary file");
   close(std::exchange(descriptor_, -1));
-  sync_directory_of(path_);
+  sync_directory_of(target_);
 }
 
-void write_atomically(const std::string& path, std::span<const std::byte> contents) {
-  AtomicFile file(path);
+void write_atomically(const std::string& path, std::span<const std::byte> contents,
+                      Readers readers) {
+  AtomicFile file(path, readers);
   file.write(contents.data(), contents.size());
   file.commit();
 }

@@ -29,12 +29,16 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+enum class Readers { anyone, owner };
+
 /// Writes to a temporary file beside `path`; `commit` makes it appear as `path`, whole and on disk
 /// (fsync, rename, fsync of the directory). Without commit the temporary file is removed and what
-/// was at `path` before stays. Throws Error with the path and the system's reason.
+/// was at `path` before stays. If `path` is a symbolic link, the file that it names is replaced.
+/// Refuses to replace a device, a pipe or anything else that is not a regular file. Throws Error
+/// with the path and the system's reason.
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::string& path);
+  explicit AtomicFile(const std::string& path, Readers readers = Readers::anyone);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -48,11 +52,13 @@ class AtomicFile {
   [[noreturn]] void fail(const char* what) const;
 
   std::string path_;
+  std::string target_;  // what is replaced: path_, or what it links to
   std::string temporary_;
   int descriptor_ = -1;
 };
 
 /// Writes `contents` with one AtomicFile.
-void write_atomically(const std::string& path, std::span<const std::byte> contents);
+void write_atomically(const std::string& path, std::span<const std::byte> contents,
+                      Readers readers = Readers::anyone);
 
 }  // namespace evener

@@ -1,6 +1,12 @@
 #include "evener/core/team.h"
 
+#include <algorithm>
+#include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -33,11 +39,23 @@ void wait_until_changed(const std::atomic<T>& value, T old) {
 
 Team::Team(int size) : size_(size), failures_(static_cast<std::size_t>(size)) {
   for (int member = 1; member < size; ++member) {
-    threads_.emplace_back([this, member] { member_loop(member); });
+    try {
+      threads_.emplace_back([this, member] { member_loop(member); });
+    } catch (const std::system_error& problem) {  // a limit of the system
+      end();
+      throw Error(
+          fmt::format("only {} of {} threads could be started ({}): use fewer, as in --devices "
+                      "cpu:{}",
+                      member, size, problem.code().message(), std::max(1, member / 2)));
+    }
   }
 }
 
 Team::~Team() {
+  end();
+}
+
+void Team::end() {
   stop_ = true;
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();

@@ -13,6 +13,7 @@ namespace evener {
 /// stolen, so that results depend on n and on nothing else.
 class Team {
  public:
+  /// Error if the system starts fewer threads than that.
   explicit Team(int size);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -28,6 +29,7 @@ class Team {
   void barrier();
 
  private:
+  void end();
   void member_loop(int member);
   void run_one(int member);
 

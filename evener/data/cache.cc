@@ -39,6 +39,7 @@ std::uint64_t key_of(const std::string& path, const ReadOptions& read, const Tra
   Key key;
   key.add(path);
   key.add(to_string(read.format));
+  key.add(to_string(read.text_format));
   key.add(read.feature_count);
   key.add(read.label_count);
   for (const auto& name : read.label_names) key.add(name);
@@ -51,7 +52,9 @@ std::uint64_t key_of(const std::string& path, const ReadOptions& read, const Tra
   return key.hash();
 }
 
-/// A fingerprint of the sources when an entry is made; it changes whenever one of them changes.
+/// A fingerprint of the sources when an entry is made; it changes whenever one of them changes. The
+/// size and the time of the last modification can be those of the old file, if a program restores
+/// them; the time of the last change of the inode cannot.
 std::uint64_t stamp_of(const std::string& path, std::uint64_t key_hash) {
   Key key;
   key.add(key_hash);
@@ -64,6 +67,9 @@ std::uint64_t stamp_of(const std::string& path, std::uint64_t key_hash) {
     key.add(static_cast<std::uint64_t>(status.st_size));
     key.add(static_cast<std::uint64_t>(status.st_mtim.tv_sec));
     key.add(static_cast<std::uint64_t>(status.st_mtim.tv_nsec));
+    key.add(static_cast<std::uint64_t>(status.st_ino));
+    key.add(static_cast<std::uint64_t>(status.st_ctim.tv_sec));
+    key.add(static_cast<std::uint64_t>(status.st_ctim.tv_nsec));
   }
   return key.hash();
 }
@@ -90,7 +96,7 @@ std::optional<Dataset> open_entry(const std::string& path, std::uint64_t stamp,
     auto file = std::make_shared<MappedFile>(path);
     const auto bytes = file->bytes();
     if (checked_cache_header(bytes, path, &wrong_version).stamp != stamp) return std::nullopt;
-    return parse_cache(bytes, path, false, std::move(file));
+    return parse_cache(bytes, path, std::move(file));
   } catch (const Error& damage) {
     if (!wrong_version) {
       add_warning(warning, std::string(damage.what()) + "; the source is read again");
@@ -113,7 +119,7 @@ Dataset open_dataset(const std::string& path, const ReadOptions& read, const Tra
   if (warning != nullptr) warning->clear();
   const bool raw = transform == nullptr || transform->identity();
   if (raw && read.format == Format::automatic && is_cache(path)) {
-    return fit_to_options(open_cache(path, false), path, read);
+    return fit_to_options(open_cache(path), path, read);
   }
   if (cache.directory.empty()) return read_and_transform(path, read, transform);
 
@@ -123,9 +129,7 @@ Dataset open_dataset(const std::string& path, const ReadOptions& read, const Tra
   // Computed before reading: if a source changes during the read, the entry is stale at once.
   const std::uint64_t stamp = stamp_of(source, key);
   const std::string entry = entry_path(cache.directory, path, key);
-  if (!cache.refresh) {
-    if (auto data = open_entry(entry, stamp, warning)) return *std::move(data);
-  }
+  if (auto data = open_entry(entry, stamp, warning)) return *std::move(data);
   Dataset data = read_and_transform(path, read, transform);
   try {
     fs::create_directories(cache.directory);
@@ -143,10 +147,10 @@ void write_cache(const Dataset& data, const std::string& path) {
   write_cache_file(data, path, 0);
 }
 
-Dataset open_cache(const std::string& path, bool verify) {
+Dataset open_cache(const std::string& path) {
   auto file = std::make_shared<MappedFile>(path);
   const auto bytes = file->bytes();
-  return parse_cache(bytes, path, verify, std::move(file));
+  return parse_cache(bytes, path, std::move(file));
 }
 
 bool is_cache(const std::string& path) {

@@ -10,21 +10,20 @@ namespace evener {
 
 struct CacheOptions {
   std::string directory;  // empty: no cache, always read the source
-  bool refresh = false;   // rebuild even if valid
 };
 
 /// Reads `path` through the cache. A valid entry is mapped. Otherwise the source is read and
 /// transformed, and the entry is written atomically; if the directory cannot be written, `warn` is
-/// called and the data is used from memory. An entry is valid if the source's size and modification
-/// time, the read options, the transform and the format version are those it was made with.
-/// `transform` null: the raw data.
+/// called and the data is used from memory. An entry is valid if the source's inode, size and
+/// times, the read options, the transform and the format version are those it was made with, and
+/// all its checksums are right. `transform` null: the raw data.
 Dataset open_dataset(const std::string& path, const ReadOptions& read, const Transform* transform,
                      const CacheOptions& cache, std::string* warning = nullptr);
 
-/// Writes / maps one cache file by name (`evener convert`). Opening checks the header's checksum
-/// and every bound; `verify` reads the payload too and checks its checksum.
+/// Writes / maps one cache file by name (`evener convert`). Opening reads all of it: it checks the
+/// checksums, and every index against its bound.
 void write_cache(const Dataset& data, const std::string& path);
-Dataset open_cache(const std::string& path, bool verify);
+Dataset open_cache(const std::string& path);
 bool is_cache(const std::string& path);
 
 }  // namespace evener

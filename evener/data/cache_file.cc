@@ -1,8 +1,8 @@
 #include "evener/data/cache_file.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -117,41 +117,58 @@ std::span<const T> section(Bytes bytes, const Place& place) {
   return {reinterpret_cast<const T*>(part.data()), place.size / sizeof(T)};
 }
 
-// A file with correct checksums can still be invalid if it was made on purpose.
-void check_rows(const CsrView& matrix, std::uint32_t count) {
-  for (std::size_t row = 0; row < matrix.rows(); ++row) {
-    const std::uint64_t begin = matrix.offsets[row];
-    const std::uint64_t end = matrix.offsets[row + 1];
-    if (begin > end || end > matrix.indices.size()) throw Error("its row offsets are damaged");
-    for (std::uint64_t i = begin; i < end; ++i) {
-      if (matrix.indices[i] >= count || (i > begin && matrix.indices[i] <= matrix.indices[i - 1])) {
-        throw Error("its indices are damaged");
-      }
-    }
+void check_offsets(std::span<const std::uint64_t> offsets, std::size_t nonzeros) {
+  bool rising = true;
+  for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
+    rising &= offsets[row] <= offsets[row + 1];
   }
-  for (const float value : matrix.values) {
-    if (!std::isfinite(value)) throw Error("its values are damaged");
-  }
-}
-
-void check_ends(const CsrView& matrix) {
-  if (matrix.offsets.front() != 0 || matrix.offsets.back() != matrix.indices.size()) {
+  if (!rising || offsets.front() != 0 || offsets.back() != nonzeros) {
     throw Error("its row offsets are damaged");
   }
 }
 
-Dataset map_sections(Bytes bytes, const CacheHeader& header, bool verify) {
+/// Within bounds, and rising within each row. The loops have no branches, so that the compiler
+/// vectorizes them: a file is checked about as fast as memory is read.
+void check_indices(const CsrView& matrix, std::uint32_t count) {
+  const std::span indices = matrix.indices;
+  std::uint32_t largest = 0;
+  for (const std::uint32_t index : indices) largest = std::max(largest, index);
+  std::int64_t falls = 0;
+  for (std::size_t i = 1; i < indices.size(); ++i) falls += indices[i] <= indices[i - 1] ? 1 : 0;
+  for (std::size_t row = 1; row < matrix.rows(); ++row) {  // between two rows they may fall
+    const std::uint64_t begin = matrix.offsets[row];
+    const bool starts = begin > 0 && begin < matrix.offsets[row + 1];
+    falls -= starts && indices[begin] <= indices[begin - 1] ? 1 : 0;
+  }
+  if ((!indices.empty() && largest >= count) || falls != 0) throw Error("its indices are damaged");
+}
+
+void check_values(std::span<const float> values) {
+  std::uint32_t infinite = 0;
+  for (const float value : values) {
+    constexpr std::uint32_t kExponent = 0x7F800000;
+    infinite |= (std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent ? 1U : 0U;
+  }
+  if (infinite != 0) throw Error("its values are damaged");
+}
+
+/// A file with correct checksums can still be invalid if it was made on purpose.
+void check_rows(const CsrView& matrix, std::uint32_t count) {
+  check_offsets(matrix.offsets, matrix.indices.size());
+  check_indices(matrix, count);
+  check_values(matrix.values);
+}
+
+Dataset map_sections(Bytes bytes, const CacheHeader& header) {
   const Layout layout = layout_of(header);
   const auto& places = layout.places;
   const auto names = section<char>(bytes, places[kNames]);
   if (XXH3_64bits(names.data(), names.size()) != header.names_checksum) {
     throw Error("its label names are damaged");
   }
-  if (verify) {
-    const Bytes payload = bytes.subspan(sizeof(CacheHeader));
-    if (XXH3_64bits(payload.data(), payload.size()) != header.payload_checksum) {
-      throw Error("its contents are damaged (wrong checksum)");
-    }
+  const Bytes payload = bytes.subspan(sizeof(CacheHeader));
+  if (XXH3_64bits(payload.data(), payload.size()) != header.payload_checksum) {
+    throw Error("its contents are damaged (wrong checksum)");
   }
   Dataset data;
   data.features = {section<std::uint64_t>(bytes, places[kFeatureOffsets]),
@@ -165,12 +182,8 @@ Dataset map_sections(Bytes bytes, const CacheHeader& header, bool verify) {
   if (header.names_size > 0) {
     data.label_names = unpacked_names({names.data(), names.size()}, header.label_count);
   }
-  check_ends(data.features);
-  check_ends(data.labels);
-  if (verify) {
-    check_rows(data.features, data.feature_count);
-    check_rows(data.labels, data.label_count);
-  }
+  check_rows(data.features, data.feature_count);
+  check_rows(data.labels, data.label_count);
   return data;
 }
 
@@ -203,11 +216,10 @@ CacheHeader checked_cache_header(Bytes bytes, const std::string& name, bool* wro
   return header;
 }
 
-Dataset parse_cache(Bytes bytes, const std::string& name, bool verify,
-                    std::shared_ptr<const void> storage) {
+Dataset parse_cache(Bytes bytes, const std::string& name, std::shared_ptr<const void> storage) {
   const CacheHeader header = checked_cache_header(bytes, name);
   try {
-    Dataset data = map_sections(bytes, header, verify);
+    Dataset data = map_sections(bytes, header);
     data.storage = std::move(storage);
     return data;
   } catch (const Error& error) {

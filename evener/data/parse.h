@@ -35,7 +35,7 @@ Dataset parse_npz(std::span<const std::byte> npz, const std::string& name,
                   std::span<const std::byte> labels, const std::string& labels_name);
 
 /// The data set in a cache file; it refers to `bytes`, which `storage` keeps alive. See cache.h.
-Dataset parse_cache(std::span<const std::byte> bytes, const std::string& name, bool verify,
+Dataset parse_cache(std::span<const std::byte> bytes, const std::string& name,
                     std::shared_ptr<const void> storage);
 
 /// Fits data that was read without a model to `options`: takes the model's sizes and label names,

@@ -62,6 +62,16 @@ Format format_of(std::span<const std::byte> bytes) {
   return detect_format(unpacked_head(bytes));
 }
 
+bool is_text(Format format) {
+  return format == Format::multilabel || format == Format::libsvm;
+}
+
+Format format_by(const ReadOptions& options, std::span<const std::byte> bytes) {
+  if (options.format != Format::automatic) return options.format;
+  const Format found = format_of(bytes);
+  return is_text(found) && is_text(options.text_format) ? options.text_format : found;
+}
+
 std::unique_ptr<Windows> open_text(std::span<const std::byte> bytes, const std::string& path,
                                    int threads) {
   if (compression_of(bytes) == FileCompression::none) {
@@ -123,15 +133,20 @@ Dataset with_label_names(Dataset data, const std::string& path) {
 
 }  // namespace
 
+Format text_format_of(const std::string& path) {
+  if (is_cache(path)) return Format::automatic;
+  const Format found = format_of(open_data(path).bytes());
+  return is_text(found) ? found : Format::automatic;
+}
+
 Dataset read_dataset(const std::string& path, const ReadOptions& options) {
   if (options.format == Format::automatic && is_cache(path)) {
-    return fit_to_options(open_cache(path, true), path, options);
+    return fit_to_options(open_cache(path), path, options);
   }
   const MappedFile file = open_data(path);
   const auto bytes = file.bytes();
   if (bytes.empty()) throw DataError(path, 0, "the file is empty");
-  const Format format = options.format == Format::automatic ? format_of(bytes) : options.format;
-  switch (format) {
+  switch (format_by(options, bytes)) {
     case Format::libsvm:
       return parse_libsvm(*open_text(bytes, path, options.threads), path, options);
     case Format::idx:

@@ -19,6 +19,9 @@ Format parse_format(const std::string& name);
 
 struct ReadOptions {
   Format format = Format::automatic;
+  /// With `automatic`: the format of a file of text, where one is known, as that of the training
+  /// data. A few rows of multi-label text can look like LIBSVM. automatic: the content decides.
+  Format text_format = Format::automatic;
   int threads = 1;
   /// The model's sizes when data is read for an existing model: an index beyond them is an error.
   /// 0: take the header's, else the largest index + 1.
@@ -31,6 +34,9 @@ struct ReadOptions {
 /// Throws DataError (`file:line: what is wrong`) for anything that is not well-formed, and
 /// UsageError if there is no such file.
 Dataset read_dataset(const std::string& path, const ReadOptions& options);
+
+/// The format of a file of text, multilabel or libsvm, by its content; automatic for other files.
+Format text_format_of(const std::string& path);
 
 /// Writes multi-label text with header, to a temporary file that is renamed when complete.
 void write_multilabel(const Dataset& data, const std::string& path);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,9 @@ class CommandTest : public testing::Test {
     put_contents(folder_ / "train.txt", easy_data(100, 1));
     put_contents(folder_ / "test.txt", easy_data(40, 2));
     environment_ = {"EVENER_CACHE_DIR=" + (folder_ / "cache"), "OMP_NUM_THREADS=1"};
+    // PoCL writes there; without it, it looks for the home folder of the account, which may be
+    // none.
+    if (const char* home = std::getenv("HOME")) environment_.push_back(std::string("HOME=") + home);
   }
 
   Outcome run(const std::vector<std::string>& arguments, const std::string& out = "") {

@@ -54,7 +54,7 @@ class Machine:
         return (self.root / "calls").read_text(encoding="utf-8").splitlines()
 
     def run(self, commands):
-        script = f"set -euo pipefail\nsource {ROOT}/scripts/packages.sh\nsource {ROOT}/scripts/stage.sh\n{commands}"
+        script = f"set -euo pipefail\nsource '{ROOT}/scripts/packages.sh'\nsource '{ROOT}/scripts/stage.sh'\n{commands}"
         return subprocess.run(["bash", "-c", script], cwd=self.root, env={"PATH": str(self.bin)}, text=True,
                               capture_output=True, check=False)
 

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "evener/core/error.h"
 
@@ -73,6 +74,41 @@ TEST_F(FileTest, NewFilesHaveOrdinaryPermissions) {
   std::ofstream(name("plain")) << "x";
   write_atomically(name("a"), {});
   EXPECT_EQ(fs::status(name("a")).permissions(), fs::status(name("plain")).permissions());
+}
+
+TEST_F(FileTest, PrivateFilesAreNeverReadableByOthers) {
+  AtomicFile file(name("key"), Readers::owner);
+  for (const auto& entry : fs::directory_iterator(folder_)) {  // the temporary file
+    EXPECT_EQ(fs::status(entry).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  }
+  file.commit();
+  EXPECT_EQ(fs::status(name("key")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(FileTest, OnlyRegularFilesAreReplaced) {
+  ASSERT_EQ(mkfifo(name("pipe").c_str(), 0600), 0);
+  for (const auto& path : {name("pipe"), std::string("/dev/null")}) {
+    EXPECT_THAT([&] { AtomicFile file(path); },
+                testing::ThrowsMessage<Error>(path + ": is not a regular file"));
+    EXPECT_FALSE(fs::is_regular_file(path));
+  }
+  // It becomes one while the file is written.
+  AtomicFile file(name("late"));
+  ASSERT_EQ(mkfifo(name("late").c_str(), 0600), 0);
+  EXPECT_THROW(file.commit(), Error);
+  EXPECT_TRUE(fs::is_fifo(name("late")));
+}
+
+TEST_F(FileTest, ALinkStaysAndTheFileThatItNamesIsReplaced) {
+  fs::create_directory(folder_ / "other");
+  write_atomically(name("other/file"), std::as_bytes(std::span("old", 3)));
+  fs::create_symlink("other/file", name("link"));
+  write_atomically(name("link"), std::as_bytes(std::span("new", 3)));
+  EXPECT_TRUE(fs::is_symlink(name("link")));
+  EXPECT_EQ(contents(name("other/file")), "new");
+  fs::create_symlink("other/none", name("dangling"));
+  write_atomically(name("dangling"), std::as_bytes(std::span("made", 4)));
+  EXPECT_EQ(contents(name("other/none")), "made");
 }
 
 TEST_F(FileTest, EmptyFilesMap) {

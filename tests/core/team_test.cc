@@ -2,9 +2,16 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "tests/sanitized.h"
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "evener/core/error.h"
 
 namespace evener {
 namespace {
@@ -18,6 +25,29 @@ TEST(Team, EveryMemberRunsOncePerCall) {
     }
     for (const int count : runs) EXPECT_EQ(count, 200);
   }
+}
+
+// In a process of its own: the limit is on its memory, from which stacks are taken.
+TEST(Team, SaysHowManyThreadsCouldBeStarted) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{1 << 28, 1 << 28};
+    setrlimit(RLIMIT_AS, &limit);
+    int code = 1;
+    try {
+      Team team(1000);
+    } catch (const Error& problem) {
+      const std::string what = problem.what();
+      const bool counts = what.starts_with("only ") && what.find(" of 1000 threads") < 12;
+      code = counts && what.find("--devices cpu:") != std::string::npos ? 0 : 2;
+    }
+    _exit(code);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Team, BarrierSeparatesPhases) {

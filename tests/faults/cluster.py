@@ -19,6 +19,15 @@ ROWS = 3000
 LONG = 5000  # epochs: the test interrupts such a run
 
 
+def has_terminals():
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError:
+        return False
+    return True
+
+
 def on_terminal(columns, arguments, prefix=()):
     """The lines that a command shows on a terminal of so many columns."""
     ours, its = pty.openpty()

@@ -143,7 +143,8 @@ class Ranks(unittest.TestCase):
     def test_a_rank_that_is_stuck_in_mpi_ends_with_a_checkpoint(self):
         # Rank 0 has the run directory: messages of other ranks cannot reach it any more.
         signal_file = self.path / "stuck"
-        self.environment |= {"LD_PRELOAD": os.environ["EVENER_TEST_STUCK_MPI"], "EVENER_TEST_STUCK": str(signal_file)}
+        library = shutil.copy(os.environ["EVENER_TEST_STUCK_MPI"], self.path)  # LD_PRELOAD ends at a space
+        self.environment |= {"LD_PRELOAD": library, "EVENER_TEST_STUCK": str(signal_file)}
         process = self.start(3, *self.new("run", "--strategy", "gossip", "--epochs", "100000"), survive=True)
         process.wait_for("peer 2 is there")
         signal_file.write_text("0")

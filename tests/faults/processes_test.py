@@ -3,7 +3,7 @@ import signal
 import time
 import unittest
 
-from cluster import Cluster, LONG, ROWS
+from cluster import Cluster, LONG, ROWS, has_terminals
 
 
 def trained(result):
@@ -46,12 +46,19 @@ class Killed(unittest.TestCase):
             cluster.start_worker(1, emulate="x0.2")
             cluster.coordinator.wait_for("node 1 has joined")
             self.assertIn("2 of 3 slots taken: each has 1/3 of a batch", cluster.coordinator.said())
+            cluster.interrupt()
+            self.assertEqual(cluster.workers[2].finish(), 0)
+
+    @unittest.skipUnless(has_terminals(), "no pseudo-terminals here")
+    def test_status_fits_the_terminal(self):
+        with Cluster("bsp", workers="2", epochs=LONG) as cluster:
+            cluster.start_workers(2)
+            cluster.wait_for_pushes(1, 5)
             self.assertIn("staleness        MB", "\n".join(cluster.shown_status(80)))
             narrow = cluster.shown_status(50)
             self.assertLessEqual(max(len(line) for line in narrow), 50, narrow)
             self.assertRegex(" ".join(narrow), r"node 0\s+\w+, \d+\s+pushes, \d+\s+rows, busy")
             cluster.interrupt()
-            self.assertEqual(cluster.workers[2].finish(), 0)
 
     def test_a_lost_server_ends_the_run_and_resume_is_bit_exact(self):
         models = []

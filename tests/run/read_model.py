@@ -45,7 +45,7 @@ def check_model(path):
         "features": 9, "hidden": [5], "labels": 3,
         "activation": "relu", "loss": "softmax", "input": "sparse"}
     assert json.loads(metadata["evener.transform"]) == {
-        "raw_features": 9, "hash_features": 0, "tfidf": True, "normalise": True}
+        "raw_features": 9, "text_format": "libsvm", "hash_features": 0, "tfidf": True, "normalise": True}
 
 
 def check_state(path):

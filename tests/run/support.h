@@ -107,6 +107,7 @@ inline Model small_model(std::uint64_t seed) {
   Model model;
   model.network = small_network();
   model.raw_features = 30;
+  model.text_format = Format::multilabel;
   model.transform.options = {11, true, false};
   for (std::uint32_t f = 0; f < model.network.features; ++f) {
     model.transform.idf.push_back(1.5F + static_cast<float>(f));
@@ -133,6 +134,7 @@ inline void expect_equal(const Model& a, const Model& b) {
   EXPECT_EQ(a.network.loss, b.network.loss);
   EXPECT_EQ(a.network.input, b.network.input);
   EXPECT_EQ(a.raw_features, b.raw_features);
+  EXPECT_EQ(a.text_format, b.text_format);
   EXPECT_EQ(a.transform.options.hash_features, b.transform.options.hash_features);
   EXPECT_EQ(a.transform.options.tfidf, b.transform.options.tfidf);
   EXPECT_EQ(a.transform.options.normalise, b.transform.options.normalise);

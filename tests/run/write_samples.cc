@@ -34,6 +34,7 @@ Model sample_model() {
   Model model;
   model.network = {9, {5}, 3, Activation::relu, Loss::softmax, Input::sparse};
   model.raw_features = 9;
+  model.text_format = Format::libsvm;
   model.transform.options = {0, true, true};
   for (int f = 0; f < 9; ++f) model.transform.idf.push_back(0.5F * static_cast<float>(f));
   model.label_names = {"tree", "grün", "漢字"};

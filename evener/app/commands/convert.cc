@@ -42,7 +42,7 @@ void run_convert(const ConvertOptions& options) {
   ReadOptions read;
   read.format = options.format == "auto" ? Format::automatic : parse_format(options.format);
   read.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const Dataset data = from_cache ? open_cache(options.in, true) : read_dataset(options.in, read);
+  const Dataset data = from_cache ? open_cache(options.in) : read_dataset(options.in, read);
   if (text) {
     write_multilabel(data, options.out);
   } else {

@@ -31,7 +31,7 @@ struct InfoOptions {
 };
 
 Dataset open_data(const std::string& path) {
-  if (is_cache(path)) return open_cache(path, true);
+  if (is_cache(path)) return open_cache(path);
   ReadOptions read;
   read.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return read_dataset(path, read);

@@ -27,7 +27,8 @@ constexpr const char* kTrainExamples =
     "  evener train train.txt --nodes 4 --strategy dasp\n"
     "  evener train train.txt --peers node1:7070,node2:7070 --rank 0 --tls certs\n"
     "  mpirun -n 4 evener train train.txt --transport mpi -o runs/ranks\n\n"
-    "Ctrl-C (or SIGTERM) writes a checkpoint and ends the run; --resume continues it.\n"
+    "Ctrl-C (or SIGTERM, SIGHUP) writes a checkpoint and ends the run; --resume\n"
+    "continues it.\n"
     "A second one ends the run at once; only earlier checkpoints remain.";
 
 /// Trains with a coordinator, workers and servers, all on this machine.

@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM: the first signal ends the run with a checkpoint, the second ends the process
-// at once.
+// SIGINT, SIGTERM and SIGHUP: the first signal ends the run with a checkpoint, the second ends the
+// process at once.
 #pragma once
 
 namespace evener {

@@ -88,23 +88,20 @@ Certificate make_certificate(const Args& args, EVP_PKEY& key, X509* issuer, EVP_
 }
 
 template <class F>
-void write_pem(const std::string& path, fs::perms permissions, F write) {
+void write_pem(const std::string& path, Readers readers, F write) {
   const Bio bio(BIO_new(BIO_s_mem()));
   check(bio != nullptr && write(bio.get()) == 1);
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);
-  write_atomically(path, std::as_bytes(std::span(data, static_cast<std::size_t>(size))));
-  fs::permissions(path, permissions);
+  write_atomically(path, std::as_bytes(std::span(data, static_cast<std::size_t>(size))), readers);
 }
 
 void write_certificate(const std::string& path, X509& certificate) {
-  constexpr auto kReadable = fs::perms::owner_read | fs::perms::owner_write |
-                             fs::perms::group_read | fs::perms::others_read;
-  write_pem(path, kReadable, [&](BIO* bio) { return PEM_write_bio_X509(bio, &certificate); });
+  write_pem(path, Readers::anyone, [&](BIO* bio) { return PEM_write_bio_X509(bio, &certificate); });
 }
 
 void write_key(const std::string& path, EVP_PKEY& key) {
-  write_pem(path, fs::perms::owner_read | fs::perms::owner_write, [&](BIO* bio) {
+  write_pem(path, Readers::owner, [&](BIO* bio) {
     return PEM_write_bio_PrivateKey(bio, &key, nullptr, nullptr, 0, nullptr, nullptr);
   });
 }

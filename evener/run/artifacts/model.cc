@@ -30,6 +30,7 @@ json network_json(const Network& network) {
 json transform_json(const Model& model) {
   const TransformOptions& options = model.transform.options;
   return {{"raw_features", model.raw_features},
+          {"text_format", to_string(model.text_format)},
           {"hash_features", options.hash_features},
           {"tfidf", options.tfidf},
           {"normalise", options.normalise}};
@@ -66,6 +67,7 @@ Network network_from(const json& j) {
 
 void transform_from(const json& j, Model& model) {
   model.raw_features = size_from(j.at("raw_features"), 0);
+  model.text_format = parse_format(j.value("text_format", to_string(Format::automatic)));
   TransformOptions& options = model.transform.options;
   options.hash_features = size_from(j.at("hash_features"), 0);
   options.tfidf = j.at("tfidf").get<bool>();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "evener/core/buffer.h"
+#include "evener/data/read.h"
 #include "evener/data/transform.h"
 #include "evener/nn/network.h"
 #include "evener/run/artifacts/model_file.h"
@@ -14,7 +15,8 @@ namespace evener {
 
 struct Model {
   Network network;
-  std::uint32_t raw_features = 0;  // of the data before the transform
+  std::uint32_t raw_features = 0;          // of the data before the transform
+  Format text_format = Format::automatic;  // of the training data, if it was text (read.h)
   Transform transform;
   std::vector<std::string> label_names;   // empty, or one per label
   std::vector<float> inverse_propensity;  // of the training labels, for PSP@k; may be empty

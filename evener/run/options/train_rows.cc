@@ -81,12 +81,18 @@ std::vector<Row> data_options() {
           .common(kWhichData)
           .needs(condition([](const T& o) { return o.test.empty(); }, "has no effect with --test"))
           .except(Mode::profile, kNoEvaluation),
-      choice_option({"format", "", "format of the data files; auto looks at the content"},
+      choice_option({"format", "",
+                     "format of the data files; auto looks at the content, and reads other text as "
+                     "the training data"},
                     &T::format, {"auto", "multilabel", "libsvm", "idx", "npz"})
           .common(kWhichData),
       flag_option({"normalise", "", "scale each row to Euclidean length 1"}, &T::normalise)
           .shaping(),
-      flag_option({"tfidf", "", "weigh features by inverse document frequency"}, &T::tfidf)
+      flag_option(
+          {"tfidf", "",
+           "multiply each value v (1 + ln v if above 1) by the inverse document frequency of its "
+           "feature"},
+          &T::tfidf)
           .common(kWhichData)
           .shaping(),
       integer_option(

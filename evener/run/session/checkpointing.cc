@@ -18,6 +18,7 @@ Model copy_of(const Model& model) {
   Model copy;
   copy.network = model.network;
   copy.raw_features = model.raw_features;
+  copy.text_format = model.text_format;
   copy.transform = model.transform;
   copy.label_names = model.label_names;
   copy.inverse_propensity = model.inverse_propensity;

@@ -33,7 +33,7 @@ Dataset open_with(const std::string& path, const ReadOptions& read, const Transf
                   const std::string& cache, const Warn& warn) {
   std::string warning;
   Dataset data = open_dataset(path, read, transform.identity() ? nullptr : &transform,
-                              CacheOptions{cache, false}, &warning);
+                              CacheOptions{cache}, &warning);
   if (!warning.empty()) warn(warning);
   return data;
 }
@@ -107,8 +107,10 @@ TrainingData open_training_data(const TrainOptions& options, const std::string& 
   data.train = open_with(options.data, read, data.transform, cache, warn);
   if (data.raw_features == 0) data.raw_features = data.train.feature_count;
   check_trainable(options.data, data.train);
+  data.text_format = read.format == Format::automatic ? text_format_of(options.data) : read.format;
 
   if (!options.test.empty()) {
+    read.text_format = data.text_format;
     read.feature_count = data.raw_features;
     read.label_count = data.train.label_count;
     read.label_names = data.train.label_names;
@@ -160,6 +162,7 @@ Dataset open_data_for(const Model& model, const std::string& path, const ModelDa
   read.feature_count = model.raw_features;
   read.label_count = model.network.labels;
   read.label_names = model.label_names;
+  read.text_format = model.text_format;
   const std::string file = data_file(path, "test");
   if (file.empty()) throw UsageError(path + ": is a folder without a test.* file");
   Dataset data = open_with(file, read, model.transform, options.cache_directory, warn);

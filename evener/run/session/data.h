@@ -24,7 +24,8 @@ struct TrainingData {
   std::optional<Dataset> evaluation;  // --test, or the held-out rows
   Transform transform;
   std::uint32_t raw_features = 0;
-  std::vector<float> inverse_propensity;  // of the training rows
+  Format text_format = Format::automatic;  // of the training file, if it is text
+  std::vector<float> inverse_propensity;   // of the training rows
 
   std::size_t row_count() const { return rows.empty() ? train.rows() : rows.size(); }
 };

@@ -95,6 +95,7 @@ Checkpoint new_run(const TrainOptions& options, const TrainingData& data, Report
   Model& model = start.model;
   model.network = network_of(options, data.train);
   model.raw_features = data.raw_features;
+  model.text_format = data.text_format;
   model.transform = data.transform;
   model.label_names = data.train.label_names;
   if (model.label_names.empty() && !options.data.empty()) {

@@ -38,6 +38,22 @@ TEST_F(ModelCommands, TestRepeatsWhatTrainingMeasured) {
               AllOf(HasSubstr("@1"), HasSubstr("nDCG"), HasSubstr("PSP"), HasSubstr("loss")));
 }
 
+TEST_F(ModelCommands, TextIsReadInTheFormatOfTheTrainingData) {
+  trained();
+  put_contents(folder_ / "few.txt", "1 1:1 2:1\n0 3:1\n");  // could be LIBSVM
+  for (const char* command : {"predict", "test"}) {
+    const Outcome by_model = run({command, folder_ / "run", folder_ / "few.txt"});
+    EXPECT_EQ(by_model.code, 0) << by_model.err;
+    EXPECT_EQ(by_model.out,
+              run({command, folder_ / "run", folder_ / "few.txt", "--format", "multilabel"}).out);
+    EXPECT_NE(run({command, folder_ / "run", folder_ / "few.txt", "--format", "libsvm"}).out,
+              by_model.out);
+  }
+  const Outcome beside = run({"train", folder_ / "train.txt", "--test", folder_ / "few.txt",
+                              "--epochs", "1", "-o", folder_ / "other"});
+  EXPECT_EQ(beside.code, 0) << beside.err;
+}
+
 TEST_F(ModelCommands, PredictPrintsLabelsBestFirst) {
   trained({"--epochs", "20"});
   const Outcome outcome = run({"predict", folder_ / "run", folder_ / "test.txt", "-k", "2"});

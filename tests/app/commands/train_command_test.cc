@@ -122,6 +122,11 @@ TEST_F(TrainCommand, TerminatedAndResumedIsTheSameRun) {
   expect_exact_resume(SIGTERM);
 }
 
+TEST_F(TrainCommand, HungUpAndResumedIsTheSameRun) {
+  std::signal(SIGHUP, SIG_DFL);  // nohup, under which a suite may run, ignores it
+  expect_exact_resume(SIGHUP);
+}
+
 TEST_F(TrainCommand, AFinishedRunHasNothingToResume) {
   const auto files = [this] {
     std::map<std::string, std::string> all;
@@ -166,7 +171,8 @@ TEST_F(TrainCommand, TheExitCodeOfASignalDoesNotNeedAReader) {
 }
 
 TEST_F(TrainCommand, HelpSaysWhatASignalDoes) {
-  EXPECT_THAT(run({"train", "--help"}).out, HasSubstr("Ctrl-C (or SIGTERM) writes a checkpoint"));
+  EXPECT_THAT(run({"train", "--help"}).out,
+              HasSubstr("Ctrl-C (or SIGTERM, SIGHUP) writes a checkpoint"));
 }
 
 TEST_F(TrainCommand, ARunInterruptedBeforeItsFirstStepDoesNotBlockItsDirectory) {

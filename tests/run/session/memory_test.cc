@@ -40,8 +40,10 @@ class InMemory : public TrainFixture {
     without_directory_.returns_models = true;
   }
   TrainingData arrays() const {
-    return training_data_of(in_memory(folder_ / "train.txt"), in_memory(folder_ / "test.txt"),
-                            in_memory_);
+    TrainingData data = training_data_of(in_memory(folder_ / "train.txt"),
+                                         in_memory(folder_ / "test.txt"), in_memory_);
+    data.text_format = Format::multilabel;  // of the files; arrays have none
+    return data;
   }
   TrainOptions in_memory_;
   RunContext without_directory_;
