@@ -60,11 +60,7 @@ void run_coordinator(const GivenOptions& given, Shell& shell) {
   const auto backend = make_cluster_backend(make_coordinator(options));
   std::string again = fmt::format("evener coordinator --workers {}", workers_text(options));
   if (options.servers > 0) again += fmt::format(" --servers {}", options.servers);
-  if (!cluster.listen.empty()) again += " --listen " + cluster.listen;
-  if (!cluster.tls.empty()) again += " --tls " + cluster.tls;
-  if (cluster.insecure) again += " --insecure";
-  if (!cluster.token.empty()) again += " --token ...";
-  train_and_print(train, *backend, again + " --resume", shell);
+  train_and_print(train, *backend, again + connection_text(cluster) + " --resume", shell);
 }
 
 }  // namespace

@@ -34,11 +34,12 @@ GossipPeerOptions peers_of(const ClusterOptions& cluster, const Environment& env
   return peers;
 }
 
-void train_as_peer(const TrainOptions& options, GossipPeerOptions peers,
-                   const DeviceStrategy& strategy,
+void train_as_peer(const TrainOptions& options, const ClusterOptions& cluster,
+                   GossipPeerOptions peers, const DeviceStrategy& strategy,
                    const std::optional<DataFingerprint>& fingerprint, Shell& shell) {
-  const std::string again = fmt::format("evener train --peers {} --rank {} --resume",
-                                        fmt::join(peers.addresses, ","), peers.self);
+  const std::string again =
+      fmt::format("evener train --peers {} --rank {}{} --resume", fmt::join(peers.addresses, ","),
+                  peers.self, connection_text(cluster));
   PeerBackendOptions backend;
   backend.peers = std::move(peers);
   backend.data_fingerprint = fingerprint;

@@ -21,8 +21,9 @@ struct DeviceStrategy {
 
 /// Trains until the end or a signal, and prints the result. `fingerprint`: that of the data of the
 /// run; nullopt: any data.
-void train_as_peer(const TrainOptions& options, GossipPeerOptions peers,
-                   const DeviceStrategy& strategy,
+/// `cluster`: options of the connections, for the command that resumes the run.
+void train_as_peer(const TrainOptions& options, const ClusterOptions& cluster,
+                   GossipPeerOptions peers, const DeviceStrategy& strategy,
                    const std::optional<DataFingerprint>& fingerprint, Shell& shell);
 
 }  // namespace evener

@@ -56,7 +56,7 @@ void run_train(const GivenOptions& given, Shell& shell) {
   if (!mpi.empty()) return train_by_mpi(mpi, resolved, cluster.device_strategy, shell);
   const TrainOptions options = resolved();
   if (options.mode == Mode::train_peers) {
-    return train_as_peer(options, peers_of(options.cluster, shell.environment),
+    return train_as_peer(options, cluster, peers_of(options.cluster, shell.environment),
                          {cluster.device_strategy, "--device-strategy"}, {}, shell);
   }
   if (options.mode == Mode::train_nodes) return train_on_nodes(options, shell);

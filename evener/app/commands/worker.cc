@@ -98,7 +98,8 @@ void join_peers(const TrainOptions& asked, Shell& shell) {
   if (!asked.quiet) peers.say = say;
   end_on_signals("evener: interrupted before a peer sent the options of the run\n");
   const Job job = ask_peers(peers);
-  train_as_peer(options_of(job, asked), std::move(peers), strategy_inside(asked), job.data, shell);
+  train_as_peer(options_of(job, asked), asked.cluster, std::move(peers), strategy_inside(asked),
+                job.data, shell);
 }
 
 void run_worker(const GivenOptions& given, Shell& shell) {

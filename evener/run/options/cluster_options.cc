@@ -54,14 +54,29 @@ Tls read_tls(const std::string& folder, const std::string& role) {
   const auto read = [&](const std::string& name) {
     const std::string path = folder + "/" + name;
     if (!std::filesystem::exists(path)) {
-      throw UsageError(fmt::format("--tls {}: there is no {} in it; `evener certs {}` makes one",
-                                   folder, name, folder));
+      throw UsageError(
+          fmt::format("--tls {}: there is no {} in it; copy it from the machine on which `evener "
+                      "certs` has made "
+                      "the files of all machines",
+                      folder, name));
     }
     const MappedFile file(path);
     const auto bytes = file.bytes();
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // NOLINT
   };
   return {read(kAuthorityFile), read(role + ".pem"), read(role + ".key")};
+}
+
+std::string connection_text(const ClusterOptions& cluster) {
+  std::string text;
+  if (!cluster.listen.empty()) text += " --listen " + cluster.listen;
+  if (!cluster.tls.empty()) text += " --tls " + cluster.tls;
+  if (cluster.insecure) text += " --insecure";
+  if (!cluster.token.empty()) text += " --token ...";
+  if (cluster.wait_seconds != ClusterOptions{}.wait_seconds) {
+    text += fmt::format(" --wait-seconds {:g}", cluster.wait_seconds);
+  }
+  return text;
 }
 
 void check_listening(const std::string& address, const Tls& tls, bool insecure) {

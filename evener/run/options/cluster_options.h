@@ -16,6 +16,10 @@ void parse_worker_counts(const std::string& text, CoordinatorOptions& options);
 /// Reads the folder written by `evener certs`; `role` is coordinator or worker. nullopt for "".
 Tls read_tls(const std::string& folder, const std::string& role);
 
+/// " --tls certs --wait-seconds 300": the options of connections that were given, for a command
+/// that is suggested to the user. A token is not shown.
+std::string connection_text(const ClusterOptions& cluster);
+
 /// UsageError if other machines could connect without TLS, unless `insecure`.
 void check_listening(const std::string& address, const Tls& tls, bool insecure);
 

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "evener/core/error.h"
+#include "evener/core/file.h"
+#include "evener/data/data_folder.h"
 #include "evener/run/options/strategy_for.h"
 #include "evener/run/session/new_run.h"
 #include "evener/runtime/engine_replica.h"
@@ -43,6 +46,18 @@ namespace {
 
 bool has_one(const NodeContext& context) {
   return context.devices.find(',') == std::string::npos;
+}
+
+/// The training data of this machine: `own` (--data), or the path on the coordinator's machine.
+std::string data_of_node(const std::string& path, const std::string& own) {
+  if (own.empty() && is_missing(path)) {
+    throw UsageError(path +
+                     ": is where the coordinator has the data, and not here: name a copy with "
+                     "--data");
+  }
+  const std::string file = data_file(own.empty() ? path : own, "train");
+  if (file.empty()) throw UsageError(own + ": is a folder without a train.* file");
+  return file;
 }
 
 }  // namespace
@@ -90,7 +105,7 @@ void check_devices(const NodeContext& context) {
 NodeWork make_node_work(const Job& job, int place, const NodeContext& context, const Warn& warn) {
   TrainOptions options;
   apply_option_texts(job.options, options);
-  if (!context.data.empty()) options.data = context.data;
+  options.data = data_of_node(options.data, context.data);
   options.test.clear();  // the coordinator evaluates
   options.cache_dir.clear();
   auto data =

@@ -264,6 +264,21 @@ TEST_F(ClusterCommand, OnlyConnectedWorkersAreListed) {
               AllOf(HasSubstr("\"node 0\""), Not(HasSubstr("\"node 1\""))));
 }
 
+TEST_F(ClusterCommand, AWorkerMayHaveItsOwnCopyOfTheData) {
+  std::filesystem::create_directory(folder_ / "copy");
+  std::filesystem::copy(folder_ / "train.txt", folder_ / "copy/train.txt");
+  Running running(coordinator({"--workers", "1", "--listen", "127.0.0.1:0"}), environment_,
+                  folder_ / "out");
+  const std::string address = address_of(running);
+  std::filesystem::remove(folder_ / "train.txt");  // as on another machine
+  expect_error({"worker", "--coordinator", address, "--quiet"}, 2,
+               "train.txt: is where the coordinator has the data, and not here: name a copy");
+  const Outcome worker =
+      run({"worker", "--coordinator", address, "--data", folder_ / "copy", "--quiet"});
+  EXPECT_EQ(worker.code, 0) << worker.err;
+  EXPECT_EQ(running.finish(), 0) << running.stderr_text();
+}
+
 TEST_F(ClusterCommand, CertificatesProtectACluster) {
   ASSERT_EQ(run({"certs", folder_ / "certs"}).code, 0);
   expect_error({"certs", folder_ / "certs"}, 2, "has an authority already");
@@ -271,6 +286,8 @@ TEST_F(ClusterCommand, CertificatesProtectACluster) {
   expect_error({"certs", folder_ / "more", "--days", "0"}, 2,
                "--days: '0' is not valid; a whole number, 1 .. 36500, is needed");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "more/ca.pem"));
+  expect_error({"worker", "--coordinator", "127.0.0.1:1", "--tls", folder_ / "none"}, 2,
+               "none: there is no ca.pem in it; copy it from the machine on which `evener certs`");
   Running running(
       coordinator({"--workers", "1", "--listen", "127.0.0.1:0", "--tls", folder_ / "certs"}),
       environment_, folder_ / "out");

@@ -12,6 +12,7 @@
 
 #include "evener/core/error.h"
 #include "evener/policy/catalogue.h"
+#include "evener/run/options/cluster_options.h"
 #include "evener/run/options/config.h"
 #include "evener/run/session/train.h"
 
@@ -217,6 +218,17 @@ TEST(Options, AStrategyCannotHaveAnOptionOfTheCommands) {
     EXPECT_THAT(refusal(name), testing::HasSubstr(std::string("an option --") + name)) << name;
   }
   EXPECT_THROW(find_strategy("ours"), UsageError);
+}
+
+TEST(ClusterOptions, ASuggestedCommandHasTheOptionsOfItsConnections) {
+  ClusterOptions cluster;
+  EXPECT_EQ(connection_text(cluster), "");
+  cluster.listen = "0.0.0.0:7070";
+  cluster.tls = "certs";
+  cluster.token = "secret";
+  cluster.wait_seconds = 300;
+  EXPECT_EQ(connection_text(cluster),
+            " --listen 0.0.0.0:7070 --tls certs --token ... --wait-seconds 300");
 }
 
 }  // namespace
