@@ -55,7 +55,7 @@ std::string data_of_node(const std::string& path, const std::string& own) {
                      ": is where the coordinator has the data, and not here: name a copy with "
                      "--data");
   }
-  const std::string file = data_file(own.empty() ? path : own, "train");
+  std::string file = data_file(own.empty() ? path : own, "train");
   if (file.empty()) throw UsageError(own + ": is a folder without a train.* file");
   return file;
 }
