@@ -11,6 +11,7 @@
 
 #include "evener/core/error.h"
 #include "evener/core/file.h"
+#include "evener/core/finite.h"
 #include "evener/data/cache.h"
 #include "evener/data/parse.h"
 
@@ -143,20 +144,11 @@ void check_indices(const CsrView& matrix, std::uint32_t count) {
   if ((!indices.empty() && largest >= count) || falls != 0) throw Error("its indices are damaged");
 }
 
-void check_values(std::span<const float> values) {
-  std::uint32_t infinite = 0;
-  for (const float value : values) {
-    constexpr std::uint32_t kExponent = 0x7F800000;
-    infinite |= (std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent ? 1U : 0U;
-  }
-  if (infinite != 0) throw Error("its values are damaged");
-}
-
 /// A file with correct checksums can still be invalid if it was made on purpose.
 void check_rows(const CsrView& matrix, std::uint32_t count) {
   check_offsets(matrix.offsets, matrix.indices.size());
   check_indices(matrix, count);
-  check_values(matrix.values);
+  if (!all_finite(matrix.values)) throw Error("its values are damaged");
 }
 
 Dataset map_sections(Bytes bytes, const CacheHeader& header) {
