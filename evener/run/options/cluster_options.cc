@@ -54,11 +54,10 @@ Tls read_tls(const std::string& folder, const std::string& role) {
   const auto read = [&](const std::string& name) {
     const std::string path = folder + "/" + name;
     if (!std::filesystem::exists(path)) {
-      throw UsageError(
-          fmt::format("--tls {}: there is no {} in it; copy it from the machine on which `evener "
-                      "certs` has made "
-                      "the files of all machines",
-                      folder, name));
+      throw UsageError(fmt::format(
+          "--tls {}: there is no {} in it; copy it from the machine on which `evener certs` has "
+          "made the files of all machines",
+          folder, name));
     }
     const MappedFile file(path);
     const auto bytes = file.bytes();
