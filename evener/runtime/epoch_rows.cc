@@ -108,6 +108,25 @@ std::size_t EpochRows::behind() const {
   return rows;
 }
 
+bool EpochRows::rewind() {
+  std::vector<std::uint32_t> rows = freed_;
+  for (const Reservation& reservation : reserved_) {
+    rows.insert(rows.end(), reservation.slice.rows.begin(), reservation.slice.rows.end());
+  }
+  for (const Slice& slice : returned_)
+    rows.insert(rows.end(), slice.rows.begin(), slice.rows.end());
+  const auto end = order_.begin() + static_cast<std::ptrdiff_t>(next_);
+  std::vector<std::uint32_t> last(end - static_cast<std::ptrdiff_t>(rows.size()), end);
+  std::sort(rows.begin(), rows.end());
+  std::sort(last.begin(), last.end());
+  if (rows != last) return false;
+  next_ -= rows.size();
+  freed_.clear();
+  reserved_.clear();
+  returned_.clear();
+  return true;
+}
+
 std::size_t EpochRows::waiting() const {
   std::size_t rows = freed_.size();
   for (const Reservation& reservation : reserved_) rows += reservation.slice.rows.size();

@@ -49,6 +49,10 @@ class EpochRows {
   /// The slice's result is not used, for another reason. This may happen any number of times.
   void put_back(const Slice& slice) { returned_.push_back(slice); }
 
+  /// Moves next_row() back over the rows behind it. Returns false, and changes nothing, where those
+  /// are not just the last rows before it.
+  bool rewind();
+
   std::size_t next_row() const { return next_; }
   bool exhausted() const { return next_ == order_.size() && !has_behind(); }
   /// Whether rows before next_row() have no worker: they were returned or are reserved.

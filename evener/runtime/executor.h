@@ -47,6 +47,10 @@ class Executor {
   /// Whether a run that has lost every worker waits for new ones to join.
   virtual bool waits_for_workers() const { return false; }
 
+  /// Whether the run should pause: next() has returned nothing because of a signal. Tasks that then
+  /// take too long fail.
+  virtual bool interrupted() const { return false; }
+
   // What updates of the global model cost. Called after the update; virtual time advances by it.
   virtual void pass_merge() {}
   virtual void pass_apply_pushes(std::size_t /*pushes*/) {}

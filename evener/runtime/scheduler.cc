@@ -58,12 +58,14 @@ bool Scheduler::run_epoch(Position& position,
       events_since_wait_ = 0;
       if (auto arrival = executor_.next()) {
         handle(std::move(*arrival));
+      } else if (!pausing_ && executor_.interrupted()) {
+        pausing_ = true;
       } else {
         notify(TimerFired{executor_.now()});
       }
     }
     notify(EpochEnded{});
-  } while (rows.has_behind());
+  } while (rows.has_behind() && !rewinds());
   if (!pausing_ && !rows.exhausted()) {
     throw Error(
         fmt::format("the policy left rows of the epoch untrained: no worker is busy, and "
@@ -72,6 +74,16 @@ bool Scheduler::run_epoch(Position& position,
   }
   position.next_row = rows.next_row();
   return rows.exhausted();
+}
+
+/// A run that pauses without workers cannot train the rows that they had: it goes back to them.
+bool Scheduler::rewinds() {
+  if (!pausing_ || present_ > 0) return false;
+  if (ledger_.rows().rewind()) return true;
+  throw Error(
+      fmt::format("interrupted while no worker was left for {} rows of the epoch; the last "
+                  "checkpoint is valid",
+                  ledger_.rows().behind()));
 }
 
 std::vector<std::uint64_t> Scheduler::steps() const {

@@ -131,6 +131,7 @@ class Scheduler {
   void join(int worker);
   void update_membership();
   bool waits_for_workers() const;
+  bool rewinds();
   /// `blameless`: these parts, which it was training, are not why the worker is lost.
   void drop(int worker, const std::string& why, std::span<const Part> parts,
             bool blameless = false);

@@ -1,4 +1,5 @@
 """A cluster of real processes for tests: starts, watches, disturbs and ends them, with timeouts."""
+import ctypes
 import fcntl
 import json
 import os
@@ -25,6 +26,31 @@ def has_terminals():
             os.close(end)
     except OSError:
         return False
+    return True
+
+
+PTRACE_SEIZE, PTRACE_INTERRUPT, WAIT_ALL = 0x4206, 0x4207, 0x40000000
+
+
+def hang(thread):
+    """Stops one thread, by its number; the main thread has that of its process. SIGKILL still ends it."""
+    trace = ctypes.CDLL(None, use_errno=True).ptrace
+    trace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
+        if trace(request, thread, None, None) != 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+    os.waitpid(thread, WAIT_ALL)
+
+
+def can_trace():
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        hang(sleeper.pid)
+    except OSError:
+        return False
+    finally:
+        sleeper.kill()
+        sleeper.wait()
     return True
 
 

@@ -3,7 +3,7 @@ import signal
 import time
 import unittest
 
-from cluster import Cluster, LONG, ROWS, has_terminals
+from cluster import Cluster, LONG, ROWS, can_trace, has_terminals, hang
 
 
 def trained(result):
@@ -138,7 +138,53 @@ class Stopped(unittest.TestCase):
             self.assertFalse(any("lost" in note for note in result["notes"]), result["notes"])
 
 
+@unittest.skipUnless(can_trace(), "this process may not trace others")
+class Hung(unittest.TestCase):
+    """The thread that trains is stopped; the heartbeats go on."""
+
+    def test_a_hung_worker_is_lost_and_the_others_train_on(self):
+        for strategy in ("bsp", "dasp"):
+            with self.subTest(strategy), \
+                    Cluster(strategy, workers="2", epochs=LONG, options=["--stall-timeout", "3"]) as cluster:
+                cluster.start_workers(2)
+                cluster.wait_for_pushes(1, 5)
+                hang(cluster.workers[1].process.pid)
+                cluster.wait_for(1, lambda node: node["state"] == "dead")
+                before = cluster.status()["nodes"][0]["pushes"]
+                cluster.wait_for_pushes(0, before + 5)
+                result = cluster.interrupt()
+                # Where the thread was stopped while it held a lock, the heartbeats stopped too.
+                self.assertRegex("\n".join(result["notes"]), "node 1: (it hangs|no heartbeat)")
+
+    def test_one_signal_ends_the_run_with_a_checkpoint(self):
+        for strategy, workers in (("bsp", 2), ("dasp", 2), ("bsp", 1)):
+            with self.subTest(f"{strategy} {workers}"), \
+                    Cluster(strategy, workers=str(workers), epochs=LONG) as cluster:
+                cluster.start_workers(workers)
+                cluster.wait_for_pushes(workers - 1, 5)
+                hang(cluster.workers[-1].process.pid)
+                result = cluster.interrupt()
+                self.assertEqual(result["ended"], "signal")
+                self.assertTrue(any((cluster.run / "checkpoints").iterdir()))
+
+    def test_a_hung_server_ends_the_run(self):
+        with Cluster("bsp", workers="1", epochs=LONG, options=["--servers", "1", "--stall-timeout", "3"]) as cluster:
+            server = cluster.start_server()
+            cluster.start_workers(1)
+            cluster.wait_for_pushes(0, 5)
+            hang(server.process.pid)
+            cluster.result(code=1)
+            self.assertRegex(cluster.coordinator.said(), "a shard of the model is lost: server 0 .*it hangs")
+
+
 class Interrupted(unittest.TestCase):
+    def test_a_worker_ends_in_the_middle_of_a_long_step(self):
+        with Cluster("bsp", workers="1", epochs=LONG) as cluster:
+            cluster.start_worker(0, emulate="x0.00001")
+            cluster.workers[0].wait_for("joined as node 0")
+            cluster.workers[0].send(signal.SIGINT)
+            self.assertEqual(cluster.workers[0].finish(10), 130)
+
     def test_a_worker_that_leaves_reports_it(self):
         with Cluster("asp", workers="2", epochs=3) as cluster:
             cluster.start_workers(2)

@@ -37,6 +37,21 @@ TEST_F(EpochRowsTest, AWorkerGetsItsReservedBatch) {
   EXPECT_EQ(rows_of(rows_.cut(0, 4)), reserved);
 }
 
+TEST_F(EpochRowsTest, RewindsOverTheLastRowsOnly) {
+  rows_.cut(0, 4);
+  const auto second = *rows_.cut(1, 4);
+  const auto third = *rows_.cut(0, 4);
+  rows_.reserve(0, 4);
+  rows_.give_back(second, 9);
+  EXPECT_FALSE(rows_.rewind()) << "the third batch is trained";
+  EXPECT_EQ(rows_.next_row(), 16U);
+  rows_.give_back(third, 9);
+  EXPECT_TRUE(rows_.rewind());
+  EXPECT_EQ(rows_.next_row(), 4U);
+  EXPECT_FALSE(rows_.has_behind());
+  EXPECT_EQ(rows_of(rows_.cut(0, 4)), rows_of(second));
+}
+
 TEST_F(EpochRowsTest, ReservedRowsDoNotAdvanceTheSchedule) {
   rows_.cut(0, 5);
   EXPECT_DOUBLE_EQ(rows_.share(), 0.25);

@@ -55,6 +55,7 @@ void run_coordinator(const GivenOptions& given, Shell& shell) {
   options.token = token_of(cluster, shell.environment);
   options.patience = cluster.wait_seconds;
   options.heartbeats = heartbeat_limits(cluster);
+  options.stall.fixed = cluster.stall_timeout;
   options.interrupted = caught_signal;
   if (!train.quiet) options.say = print_message;
   const auto backend = make_cluster_backend(make_coordinator(options));

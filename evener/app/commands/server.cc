@@ -44,6 +44,7 @@ void run_server(const GivenOptions& given, Shell& shell) {
   options.interrupted = caught_signal;
   if (!asked.quiet) options.say = [](const std::string& text) { print_message("server: " + text); };
   catch_signals("evener: leaving the run; once more ends at once\n");
+  const SignalDeadline deadline;
   shell.exit_code = run_shard_server(options);
 }
 

@@ -118,6 +118,7 @@ void run_worker(const GivenOptions& given, Shell& shell) {
   context.opening.cache_directory = environment.cache_directory;
   check_devices(context);
   catch_signals("evener: leaving the run; once more ends at once\n");
+  const SignalDeadline deadline;
   shell.exit_code = run_worker(options, [&](const Job& job, int place) {
     return make_node_work(job, place, context, print_warning);
   });

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <deque>
@@ -81,6 +82,31 @@ void catch_signals(const char* answer) {
 
 void end_on_signals(const char* answer) {
   handle(answer, on_early_signal);
+}
+
+SignalDeadline::SignalDeadline(Seconds grace) : thread_([this, grace] { watch(grace); }) {}
+
+SignalDeadline::~SignalDeadline() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void SignalDeadline::watch(Seconds grace) {
+  using Duration = std::chrono::duration<Seconds>;
+  constexpr Duration kLook{0.05};
+  constexpr int kSignalled = 128;
+  const auto over = [this] { return over_; };
+  std::unique_lock lock(mutex_);
+  while (caught_signal() == 0) {
+    if (changed_.wait_for(lock, kLook, over)) return;
+  }
+  if (changed_.wait_for(lock, Duration(grace), over)) return;
+  if (takes_more()) write_line("evener: ended without waiting for the current step\n");
+  _exit(kSignalled + caught_signal());
 }
 
 int caught_signal() {

@@ -10,14 +10,19 @@ namespace evener {
 Membership::Membership(const MembershipOptions& options)
     : options_(options),
       slots_(static_cast<std::size_t>(options.slots)),
-      heartbeats_(options.heartbeats) {}
+      heartbeats_(options.heartbeats),
+      progress_(options.stall) {}
 
-void Membership::connected(std::shared_ptr<Client> client) {
+void Membership::connected(std::shared_ptr<Client> client, Seconds now) {
+  client->connected = now;
   clients_.push_back(std::move(client));
 }
 
 bool Membership::disconnected(Client& client) {
-  if (member(client) >= 0) heartbeats_.forget(member(client));
+  if (member(client) >= 0) {
+    heartbeats_.forget(member(client));
+    progress_.forget(member(client));
+  }
   bool lost = false;
   if (client.slot >= 0) {
     Slot& slot = at(client.slot);
@@ -64,7 +69,8 @@ void Membership::put_off(Client& client, const std::string& why) {
 void Membership::admit(const std::shared_ptr<Client>& client,
                        const std::optional<wire::Welcome>& welcome, Seconds now) {
   if (!accepts(*client, client->hello.protocol(), client->hello.token())) return;
-  if (client->slot >= 0) return refuse(*client, "it has a slot already");
+  if (client->slot >= 0 || is_waiting(*client)) throw Error("it sent a second hello");
+  if (client->hello.identity().empty()) return refuse(*client, "it has no identity");
   if (welcome) {
     give_slot(*client, *welcome, now);
   } else {
@@ -88,7 +94,7 @@ int Membership::free_slot(int wanted) const {
 void Membership::give_slot(Client& client, wire::Welcome welcome, Seconds now) {
   // A worker that lost its connection may reconnect before the loss is detected here.
   for (const Slot& slot : slots_) {
-    if (slot.client != nullptr && slot.client->hello.name() == client.hello.name()) {
+    if (slot.client != nullptr && slot.client->hello.identity() == client.hello.identity()) {
       slot.client->channel->close("it has connected again");
       return put_off(client, "its old connection is still being closed");
     }
@@ -106,6 +112,7 @@ void Membership::give_slot(Client& client, wire::Welcome welcome, Seconds now) {
   ++slot.generation;
   client.slot = index;
   heartbeats_.heard(index, now);
+  progress_.restart(index, now);
   welcome.set_node(static_cast<std::uint32_t>(index));
   welcome.set_generation(slot.generation);
   welcome.set_heartbeat(options_.heartbeats.beat);
@@ -115,7 +122,8 @@ void Membership::give_slot(Client& client, wire::Welcome welcome, Seconds now) {
   client.channel->send(message_of(head));
 }
 
-bool Membership::join(Client& client, const wire::Ready& ready, const DataFingerprint& data) {
+bool Membership::join(Client& client, const wire::Ready& ready, const DataFingerprint& data,
+                      Seconds now) {
   if (client.slot < 0 || at(client.slot).joined) throw Error("it is ready without a slot");
   if (fingerprint_of(ready.data()) != data) {
     refuse(client, fmt::format("its data ({} rows, {} features, {} labels) is not the data of the "
@@ -125,6 +133,7 @@ bool Membership::join(Client& client, const wire::Ready& ready, const DataFinger
     return false;
   }
   at(client.slot).joined = true;
+  progress_.restart(client.slot, now);  // it has read the data
   return true;
 }
 
@@ -142,8 +151,24 @@ int Membership::member(const Client& client) const {
   return client.server >= 0 ? options_.slots + client.server : client.slot;
 }
 
-bool Membership::heard(const Client& client, Seconds now) {
+void Membership::join_server(const Client& client, Seconds now) {
+  heartbeats_.heard(member(client), now);
+  progress_.restart(member(client), now);
+  progress_.complete(member(client), now);  // it has no long first task
+}
+
+bool Membership::is_waiting(const Client& client) const {
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [&](const auto& other) { return other.get() == &client; });
+}
+
+bool Membership::heard(const Client& client, std::optional<std::uint64_t> progress, Seconds now) {
   if (member(client) < 0) return false;
+  if (progress) {
+    progress_.heartbeat(member(client), *progress, now);
+  } else {
+    progress_.advance(member(client), now);
+  }
   const bool suspected = heartbeats_.heard(member(client), now);
   return suspected && client.slot >= 0 && at(client.slot).joined;
 }
@@ -160,12 +185,23 @@ std::vector<int> Membership::beat(Seconds now) {
       if (is_worker && at(id).joined) suspected.push_back(id);
       continue;
     }
-    for (const auto& client : clients_) {
-      if (member(*client) != id) continue;
-      client->channel->close(fmt::format("no heartbeat for {:g} s", options_.heartbeats.evict));
-    }
+    close_member(id, fmt::format("no heartbeat for {:g} s", options_.heartbeats.evict));
+  }
+  for (const auto& [id, pause] : progress_.check(now)) {
+    close_member(id, fmt::format("it hangs: heartbeats, but no progress for {:.0f} s", pause));
+  }
+  for (const auto& client : clients_) {
+    if (member(*client) >= 0 || is_waiting(*client)) continue;
+    if (now - client->connected < options_.heartbeats.evict) continue;
+    client->channel->close(fmt::format("no hello for {:g} s", options_.heartbeats.evict));
   }
   return suspected;
+}
+
+void Membership::close_member(int id, const std::string& why) {
+  for (const auto& client : clients_) {
+    if (member(*client) == id) client->channel->close(why);
+  }
 }
 
 }  // namespace evener

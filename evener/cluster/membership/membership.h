@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "evener/cluster/membership/heartbeats.h"
+#include "evener/cluster/membership/progress_watch.h"
 #include "evener/cluster/transport/transport.h"
 #include "evener/cluster/wire/wire.h"
 
@@ -20,15 +21,17 @@ namespace evener {
 struct Client {
   std::shared_ptr<Channel> channel;
   wire::Hello hello;
-  int slot = -1;      // of a worker; -1: none
-  int server = -1;    // number of a shard server; -1: it is none
-  bool left = false;  // it sent a leave message
+  int slot = -1;          // of a worker; -1: none
+  int server = -1;        // number of a shard server; -1: it is none
+  bool left = false;      // it sent a leave message
+  Seconds connected = 0;  // when
 };
 
 struct MembershipOptions {
   std::string token;
   int slots = 1;
   HeartbeatLimits heartbeats;
+  StallLimits stall;
   std::function<void(const std::string&)> say;
 };
 
@@ -37,7 +40,7 @@ class Membership {
  public:
   explicit Membership(const MembershipOptions& options);
 
-  void connected(std::shared_ptr<Client> client);
+  void connected(std::shared_ptr<Client> client, Seconds now);
   /// Frees the client's slot. Returns whether the client was a worker that had joined.
   bool disconnected(Client& client);
   bool empty() const { return clients_.empty(); }
@@ -50,13 +53,13 @@ class Membership {
   void put_off(Client& client, const std::string& why);
 
   /// A worker has sent its hello. It gets a slot, or waits for `welcome_waiting` where there is no
-  /// welcome yet.
+  /// welcome yet. Error if it is not its first hello.
   void admit(const std::shared_ptr<Client>& client, const std::optional<wire::Welcome>& welcome,
              Seconds now);
   void welcome_waiting(const wire::Welcome& welcome, Seconds now);
   /// A worker is ready. Returns whether it has joined. It is refused if its data is not the data of
   /// the run.
-  bool join(Client& client, const wire::Ready& ready, const DataFingerprint& data);
+  bool join(Client& client, const wire::Ready& ready, const DataFingerprint& data, Seconds now);
 
   int joined() const;  // workers
   bool has_joined(int slot) const { return at(slot).joined; }
@@ -64,11 +67,17 @@ class Membership {
   /// Null: no worker has the slot.
   std::shared_ptr<Channel> channel(int slot) const;
 
-  /// Records a message: each one counts as a heartbeat. Returns whether the client is a joined
-  /// worker that was suspected until now.
-  bool heard(const Client& client, Seconds now);
-  /// Sends a heartbeat to every client and closes the connections of those that are silent for too
-  /// long. Returns the slots of workers that are suspected from now on.
+  /// A shard server has joined: `client.server` is its number.
+  void join_server(const Client& client, Seconds now);
+  /// Records a message: each one counts as a heartbeat. `progress`: of a heartbeat; any other
+  /// message is progress. Returns whether the client is a joined worker that was suspected until
+  /// now.
+  bool heard(const Client& client, std::optional<std::uint64_t> progress, Seconds now);
+  /// The worker has completed a task, so its pace is known.
+  void completed(int slot, Seconds now) { progress_.complete(slot, now); }
+  /// Sends a heartbeat to every client and closes the connections of those that are silent, make no
+  /// progress, or do not say what they are for too long. Returns the slots of workers that are
+  /// suspected from now on.
   std::vector<int> beat(Seconds now);
 
  private:
@@ -84,10 +93,13 @@ class Membership {
   int free_slot(int wanted) const;
   /// The client's number for the heartbeats: servers are numbered after the slots. -1: none.
   int member(const Client& client) const;
+  bool is_waiting(const Client& client) const;
+  void close_member(int id, const std::string& why);
 
   MembershipOptions options_;
   std::vector<Slot> slots_;
   Heartbeats heartbeats_;
+  ProgressWatch progress_;
   std::vector<std::shared_ptr<Client>> clients_;
   std::vector<std::shared_ptr<Client>> waiting_;  // for a welcome
 };

@@ -7,7 +7,8 @@ namespace evener {
 void ClientSession::received(Message message) {
   const wire::Head head = head_of(message);
   Client& client = *client_;
-  coordinator_.heard(client);
+  const bool beats = head.has_heartbeat();
+  coordinator_.heard(client, beats ? std::optional(head.heartbeat().progress()) : std::nullopt);
   switch (head.kind_case()) {
     case wire::Head::kHello:
       client.hello = head.hello();

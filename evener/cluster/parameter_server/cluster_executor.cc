@@ -27,6 +27,7 @@ class ClusterExecutor final : public Executor {
   bool is_present(int worker) const override { return coordinator_.is_present(worker); }
   std::vector<MembershipChange> take_changes() override { return coordinator_.take_changes(); }
   bool waits_for_workers() const override { return true; }
+  bool interrupted() const override { return coordinator_.interrupted(); }
 
  private:
   CoordinatorService& coordinator_;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "evener/cluster/membership/heartbeats.h"
+#include "evener/cluster/membership/progress_watch.h"
 #include "evener/cluster/transport/transport.h"
 #include "evener/cluster/wire/job.h"
 #include "evener/runtime/remote_workers.h"
@@ -21,8 +22,11 @@ struct CoordinatorOptions {
   int servers = 0;                       // shard servers; 0: the coordinator holds the model
   Seconds patience = 60;  // timeout for `least` workers to join, and for one where none is left
   HeartbeatLimits heartbeats;
-  /// Polled while it waits. Not 0: this signal was received.
+  StallLimits stall;
+  /// Polled while it waits. Not 0: this signal was received, and the run pauses. Tasks that take
+  /// longer than `grace` after that are given up.
   std::function<int()> interrupted;
+  Seconds grace = 0.5;
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 

@@ -21,7 +21,7 @@ ShardServersOptions servers_options(const CoordinatorOptions& options) {
 
 CoordinatorService::CoordinatorService(const CoordinatorOptions& options)
     : options_(options),
-      membership_({options.token, options.most, options.heartbeats, options.say}),
+      membership_({options.token, options.most, options.heartbeats, options.stall, options.say}),
       orders_(options.most),
       worker_states_(static_cast<std::size_t>(options.most)),
       job_id_(std::random_device{}()),
@@ -31,7 +31,7 @@ CoordinatorService::CoordinatorService(const CoordinatorOptions& options)
     auto client = std::make_shared<Client>();
     client->channel = std::move(channel);
     const std::lock_guard lock(mutex_);
-    membership_.connected(client);
+    membership_.connected(client, now());
     return std::make_shared<ClientSession>(*this, std::move(client));
   });
   heartbeat_ = std::thread([this] { send_heartbeats(); });
@@ -121,9 +121,7 @@ std::unique_ptr<Executor> CoordinatorService::make_executor() {
 }
 
 void CoordinatorService::check_patience(Seconds since) const {
-  if (options_.interrupted && options_.interrupted() != 0) {
-    throw Error("interrupted while there were no workers");
-  }
+  if (interrupted()) throw Error("interrupted while there were no workers");
   if (now() - since < options_.patience) return;
   const int joined = membership_.joined();
   throw Error(
@@ -133,9 +131,9 @@ void CoordinatorService::check_patience(Seconds since) const {
                   options_.patience, port()));
 }
 
-void CoordinatorService::heard(const Client& client) {
+void CoordinatorService::heard(const Client& client, std::optional<std::uint64_t> progress) {
   const std::lock_guard lock(mutex_);
-  if (membership_.heard(client, now()))
+  if (membership_.heard(client, progress, now()))
     put(MembershipChange{MembershipChange::Kind::trusted, client.slot, "", 0});
 }
 
@@ -186,7 +184,7 @@ void CoordinatorService::hello(const std::shared_ptr<Client>& client) {
 
 void CoordinatorService::ready(Client& client, const wire::Ready& ready) {
   const std::lock_guard lock(mutex_);
-  if (!job_ || !membership_.join(client, ready, job_->data)) return;
+  if (!job_ || !membership_.join(client, ready, job_->data, now())) return;
   worker_states_.join(client.slot, client.channel);
   put(MembershipChange{MembershipChange::Kind::joined, client.slot, "", ready.most_rows()});
 }
@@ -229,7 +227,7 @@ void CoordinatorService::server_hello(Client& client, const wire::ServerHello& h
         client,
         fmt::format("the run has as many servers as it asks for (--servers {})", options_.servers));
   }
-  membership_.heard(client, now());
+  membership_.join_server(client, now());
 }
 
 void CoordinatorService::kept(Client& client) {
@@ -274,6 +272,7 @@ std::optional<Arrival> CoordinatorService::next(Seconds until) {
     if (servers_) servers_->check();
     if (now() >= until) return std::nullopt;
     changed_.wait_for(lock, std::chrono::duration<double>(std::min(0.2, until - now())));
+    if (orders_.empty() && interrupted() && handle_signal()) return std::nullopt;
     if (membership_.joined() > 0 || !orders_.empty()) continue;
     if (!std::exchange(reported, true)) {
       options_.say(
@@ -282,6 +281,19 @@ std::optional<Arrival> CoordinatorService::next(Seconds until) {
     check_patience(since);
   }
   return orders_.take_arrival();
+}
+
+bool CoordinatorService::handle_signal() {
+  if (!interrupted_at_) {
+    interrupted_at_ = now();
+    return true;
+  }
+  if (now() - *interrupted_at_ < options_.grace) return false;
+  for (std::size_t i = 0; i < orders_.slots(); ++i) {
+    const auto channel = membership_.channel(static_cast<int>(i));
+    if (channel && orders_.slot(i).busy()) channel->close("the run was interrupted");
+  }
+  return false;
 }
 
 std::vector<MembershipChange> CoordinatorService::take_changes() {
@@ -304,6 +316,7 @@ void CoordinatorService::put(MembershipChange change) {
 
 void CoordinatorService::put(std::optional<Arrival> arrival) {
   if (!arrival) return;
+  membership_.completed(arrival->task.worker, now());
   // Shards that received a valid part of the push have to drop it too.
   if (!arrival->invalid.empty()) model_->reject(arrival->task.worker);
   orders_.put(std::move(*arrival));

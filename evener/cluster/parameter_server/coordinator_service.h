@@ -45,7 +45,7 @@ class CoordinatorService final : public ClusterCoordinator {
   std::unique_ptr<Executor> make_executor() override;
 
   // Called by connections, on the transport's threads. From any client:
-  void heard(const Client& client);
+  void heard(const Client& client, std::optional<std::uint64_t> progress);
   void disconnected(Client& client, const std::string& why);
   void answer_status(Client& client, const wire::StatusRequest& request);
   void chunk(Client& client, const wire::Chunk& chunk, const Message& message);
@@ -65,6 +65,7 @@ class CoordinatorService final : public ClusterCoordinator {
   void start(Task task);
   std::optional<Arrival> next(Seconds until);
   std::vector<MembershipChange> take_changes();
+  bool interrupted() const { return options_.interrupted && options_.interrupted() != 0; }
   bool is_present(int worker) const {
     return present_at_start_[static_cast<std::size_t>(worker)] != 0;
   }
@@ -80,6 +81,9 @@ class CoordinatorService final : public ClusterCoordinator {
   void put(std::optional<Arrival> arrival);
   void send_heartbeats();
   std::string port() const { return address().substr(address().rfind(':') + 1); }
+  /// A signal was received. Returns whether the scheduler does not know it yet. Closes the
+  /// connections of workers whose tasks take longer than the grace period.
+  bool handle_signal();
   /// Error if a signal was received, or if there were too few workers for longer than `patience`.
   void check_patience(Seconds since) const;
 
@@ -100,6 +104,7 @@ class CoordinatorService final : public ClusterCoordinator {
   std::string failure_;                 // of the run
   std::uint64_t ignored_ = 0;
   bool closing_ = false;
+  std::optional<Seconds> interrupted_at_;
   std::thread heartbeat_;
   std::unique_ptr<Listener> listener_;  // last: its connections use all of the above
 };

@@ -123,6 +123,7 @@ class CoordinatorConnection {
         return SessionEnd::lost;
       }
       heard_ = {};
+      heartbeat_->advance();
       if (!take(event->message())) {
         why = put_off_;
         return end_;

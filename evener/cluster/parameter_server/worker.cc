@@ -1,6 +1,7 @@
 #include "evener/cluster/parameter_server/worker.h"
 
 #include <deque>
+#include <random>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,8 +17,19 @@ namespace evener {
 
 namespace {
 
+/// A secret of this process: it shows the coordinator that a worker which reconnects is the same.
+std::string random_identity() {
+  constexpr int kBytes = 16;
+  std::random_device random;
+  std::uniform_int_distribution<int> byte(0, 255);
+  std::string identity;
+  for (int i = 0; i < kBytes; ++i) identity.push_back(static_cast<char>(byte(random)));
+  return identity;
+}
+
 /// What a worker keeps when it reconnects.
 struct JobState {
+  std::string identity = random_identity();
   NodeWork work;
   Job job;
   int slot = -1;
@@ -38,6 +50,7 @@ class CoordinatorClient {
     hello.set_token(options.token);
     hello.set_name(options.name);
     hello.set_rank(options.rank);
+    hello.set_identity(job_state.identity);
     channel_->send(message_of(head));
   }
   ~CoordinatorClient() {
@@ -73,6 +86,7 @@ class CoordinatorClient {
         continue;
       }
       if (event->from == 0) heard_ = {};
+      if (heartbeat_) heartbeat_->advance();
       if (!take(event->from, event->message())) return end_;
       if (!put_off_.empty()) {
         why = put_off_;

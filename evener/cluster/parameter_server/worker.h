@@ -16,7 +16,7 @@ struct WorkerOptions {
   std::string coordinator;               // its address
   std::shared_ptr<Transport> transport;  // null: gRPC without TLS
   std::string token;
-  std::string name;       // unique to the process: it identifies the worker
+  std::string name;       // for people; several workers may have the same one
   int rank = -1;          // the slot it requests; -1: any
   Seconds patience = 60;  // timeout of connecting to the coordinator
   double speed = 1;       // emulated, as a share of its real speed

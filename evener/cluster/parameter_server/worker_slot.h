@@ -18,6 +18,7 @@ class WorkerSlot {
   /// Starts a task and returns the order for its worker. `shards`: the number of parts of a push.
   wire::Order assign(Task task, int shards, std::uint64_t generation, Seconds now);
 
+  bool busy() const { return task_.has_value(); }
   /// Whether this is the expected push. A stale or repeated one is not.
   bool expects(const wire::Push& push) const;
   // The worker's report about its push, and each shard host's report about its part of it. They

@@ -12,7 +12,7 @@
 
 namespace evener {
 
-inline constexpr std::uint32_t kProtocol = 6;
+inline constexpr std::uint32_t kProtocol = 7;
 
 inline Message message_of(const wire::Head& head) {
   return {head.SerializeAsString(), {}, nullptr};

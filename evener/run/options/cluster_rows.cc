@@ -176,6 +176,15 @@ std::vector<Row> connection_options() {
               {.help = "silence after which a peer counts as lost, and the others do its steps"})
           .in(Command::coordinator,
               {.help = "silence after which a worker counts as lost, and others get its rows"}),
+      real_option(
+          {"stall-timeout", "",
+           "time without progress after which a worker or server that still sends "
+           "heartbeats counts as lost; auto: ten times its longest step, at least 60 s, and "
+           "600 s for the first one"},
+          &C::stall_timeout, kPositive)
+          .or_auto<double>(&C::stall_timeout, 0)
+          .value("SECONDS")
+          .only(Mode::coordinator),
   };
 }
 

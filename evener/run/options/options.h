@@ -41,6 +41,7 @@ struct ClusterOptions {
   std::string tls, token;
   double wait_seconds = 60;
   double heartbeat = 1, suspect = 3, evict = 10;  // see HeartbeatLimits
+  double stall_timeout = 0;                       // 0: see StallLimits
   int threads = 0;                                // 0: all cores
   std::string transport = kGrpcTransport;
   std::string device_strategy;

@@ -149,6 +149,7 @@ TEST_P(ShardServersTest, TheServerRefusesAPushThatIsNotFiniteAndItsRowsAreTraine
     wire::Head head;
     head.mutable_hello()->set_protocol(kProtocol);
     head.mutable_hello()->set_name("bad");
+    head.mutable_hello()->set_identity("bad");
     head.mutable_hello()->set_rank(1);
     channel->send(message_of(head));
     const wire::Welcome welcome = inbox->head(wire::Head::kWelcome).welcome();

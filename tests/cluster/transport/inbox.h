@@ -32,6 +32,11 @@ class TestInbox final : public Handler {
       if (head.kind_case() == kind) return head;
     }
   }
+  /// Whether the next event, if one arrives within that time, is the end of the connection.
+  bool ends_within(Seconds time) {
+    const auto event = events_.get_within(time);
+    return event && std::holds_alternative<std::string>(*event);
+  }
   /// Why it has ended; messages before that are skipped.
   std::string end() {
     while (const auto event = events_.get_within(kSoon)) {
