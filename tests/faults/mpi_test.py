@@ -133,11 +133,12 @@ class Ranks(unittest.TestCase):
         process = self.start(3, *self.new("run", "--strategy", "gossip", "--epochs", "100000"))
         process.wait_for("epoch 1/")
         process.send(signal.SIGTERM)
-        self.assertNotEqual(process.finish(30), 0, process.said())
+        code = process.finish(30)
         self.assertLessEqual(process.said().count("evener: stopping"), 1, process.said())
-        if FAMILY == "openmpi":  # the other launcher kills all ranks at once
+        if FAMILY == "openmpi":  # the other launcher kills all ranks at once, and may exit with 0
             self.assertEqual(process.said().count("evener: stopping"), 1, process.said())
             self.assertIn("evener: interrupted; go on with: mpirun -n 3 evener train --transport mpi --resume", process.said())
+            self.assertNotEqual(code, 0, process.said())
 
     @unittest.skipUnless(FAMILY == "openmpi", "the library that is made to hang")
     def test_a_rank_that_is_stuck_in_mpi_ends_with_a_checkpoint(self):

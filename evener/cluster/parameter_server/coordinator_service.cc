@@ -14,7 +14,11 @@ namespace evener {
 namespace {
 
 ShardServersOptions servers_options(const CoordinatorOptions& options) {
-  return {options.servers, options.heartbeats, options.patience, options.interrupted, options.say};
+  return {options.servers,
+          options.heartbeats,
+          options.patience,
+          {options.interrupted, options.grace},
+          options.say};
 }
 
 }  // namespace
@@ -23,7 +27,7 @@ CoordinatorService::CoordinatorService(const CoordinatorOptions& options)
     : options_(options),
       membership_({options.token, options.most, options.heartbeats, options.stall, options.say}),
       orders_(options.most),
-      worker_states_(static_cast<std::size_t>(options.most)),
+      worker_states_(static_cast<std::size_t>(options.most), {options.interrupted, options.grace}),
       job_id_(std::random_device{}()),
       present_at_start_(static_cast<std::size_t>(options.most), 0) {
   if (options.servers > 0) servers_ = std::make_unique<ShardServers>(servers_options(options));

@@ -51,7 +51,7 @@ void ShardServers::await_all(const std::string& coordinator) {
                            coordinator));
   for (const Stopwatch waited; joined_locked() < count();) {
     changed_.wait_for(lock, std::chrono::milliseconds(200));
-    if (options_.interrupted && options_.interrupted() != 0) {
+    if (options_.grace.interrupted && options_.grace.interrupted() != 0) {
       throw Error("interrupted while there were too few servers");
     }
     if (waited.elapsed() < options_.patience) continue;
@@ -143,11 +143,18 @@ void ShardServers::fetch(int vector, std::span<float> values) {
     server.awaited = true;
     server.channel->send(message_of(head));
   }
-  // The heartbeats close the connection of a silent server, which ends this wait.
-  changed_.wait(lock, [this] {
-    return !lost_.empty() || std::none_of(servers_.begin(), servers_.end(),
-                                          [](const Server& server) { return server.awaited; });
-  });
+  const auto is_awaited = [](const Server& server) { return server.awaited; };
+  const auto complete = [&] {
+    return !lost_.empty() || std::none_of(servers_.begin(), servers_.end(), is_awaited);
+  };
+  // The heartbeats close the connection of a server that is silent or hangs, which ends this wait.
+  AnswerDeadline deadline(options_.grace, values.size_bytes());
+  while (!changed_.wait_for(lock, std::chrono::milliseconds(100), complete)) {
+    if (!deadline.passed()) continue;
+    const auto late = std::find_if(servers_.begin(), servers_.end(), is_awaited);
+    lost_ = fmt::format("server {} ({}): it did not answer when the run was interrupted",
+                        late - servers_.begin(), late->address);
+  }
   to_ = {};
   check_locked();
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "evener/cluster/membership/heartbeats.h"
+#include "evener/cluster/parameter_server/answer_deadline.h"
 #include "evener/cluster/transport/transport.h"
 #include "evener/cluster/wire/wire.h"
 #include "evener/core/time.h"
@@ -23,7 +24,7 @@ struct ShardServersOptions {
   int count = 1;
   HeartbeatLimits heartbeats;
   Seconds patience = 60;  // timeout for all of them to join
-  std::function<int()> interrupted;
+  InterruptGrace grace;
   std::function<void(const std::string&)> say;
 };
 
@@ -53,7 +54,7 @@ class ShardServers {
   void keep(const Network& network, std::size_t slots, const Compression& pushes);
   // Vector 0 is the model, 1 the momentum of its updates, zeros where there is none.
   void load(int vector, std::span<const float> values);
-  /// Waits for the answers. Error as check().
+  /// Waits for the answers. Error as check(), or if a server does not answer after a signal.
   void fetch(int vector, std::span<float> values);
   void grant(int worker, std::uint64_t generation, std::uint64_t sequence);
   void apply_pushes(const ApplyPushes& decision);

@@ -1,6 +1,7 @@
 #include "evener/cluster/parameter_server/worker_states.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace evener {
@@ -77,11 +78,20 @@ std::vector<WorkerState> WorkerStates::fetch(const std::vector<char>& applied) {
     head.mutable_fetch_worker_state()->set_applied(applied[i] != 0);
     worker.channel->send(message_of(head));
   }
-  // The heartbeats close the connection of a silent worker, which ends this wait.
-  changed_.wait(lock, [this] {
+  const auto all_answered = [this] {
     return std::none_of(workers_.begin(), workers_.end(),
                         [](const Worker& worker) { return !!worker.reader; });
-  });
+  };
+  // The heartbeats close the connection of a worker that is silent or hangs, which ends this wait.
+  AnswerDeadline deadline(grace_, kMostVectors * format_->layout().size() * sizeof(float));
+  while (!changed_.wait_for(lock, std::chrono::milliseconds(100), all_answered)) {
+    if (!deadline.passed()) continue;
+    for (Worker& worker : workers_) {
+      if (!worker.reader) continue;
+      worker.channel->close("it did not send its state when the run was interrupted");
+      worker.reader.reset();
+    }
+  }
   std::vector<WorkerState> states;
   for (auto& worker : workers_) states.push_back(std::exchange(worker.state, {}));
   return states;

@@ -6,8 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "evener/cluster/parameter_server/answer_deadline.h"
 #include "evener/cluster/transport/transport.h"
 #include "evener/cluster/wire/wire.h"
 #include "evener/runtime/node_replica.h"
@@ -42,12 +44,14 @@ class WorkerStateReader {
 
 class WorkerStates {
  public:
-  explicit WorkerStates(std::size_t slots) : workers_(slots) {}
+  WorkerStates(std::size_t slots, InterruptGrace grace)
+      : grace_(std::move(grace)), workers_(slots) {}
 
   // The scheduler's thread, while every worker is idle.
   void begin(const Network& network);
   /// Requests the states of connected workers and waits for them. The states of other slots are
-  /// empty. `applied`: by worker, whether its last push was applied.
+  /// empty. After a signal it waits as long as the grace allows, and disconnects workers that did
+  /// not answer. `applied`: by worker, whether its last push was applied.
   std::vector<WorkerState> fetch(const std::vector<char>& applied);
   /// The worker in each slot restores its state before its next order.
   void set(std::vector<WorkerState> states);
@@ -71,6 +75,7 @@ class WorkerStates {
   Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
   void finish(Worker& worker);
 
+  InterruptGrace grace_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<ModelUpdateFormat> format_;

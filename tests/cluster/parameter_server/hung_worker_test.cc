@@ -48,7 +48,7 @@ TEST_P(HungWorkerTest, OthersTrainItsRows) {
 class InterruptedRun {
  public:
   InterruptedRun(const TestAddress& coordinator, const Dataset& data, int rank)
-      : hung_([this, coordinator, &data, rank] {
+      : hung_([coordinator, &data, rank] {
           FaultyWorker faulty(coordinator, data, rank);
           faulty.order();
           interrupted_ = true;
@@ -114,6 +114,32 @@ TEST_P(HungWorkerTest, ASignalPausesARunWhoseOnlyWorkerHangs) {
   EXPECT_TRUE(std::equal(begin.data(), begin.data() + begin.size(), end.data()));
   engine.reset();
   nodes.reset();
+}
+
+TEST_P(HungWorkerTest, AfterASignalACheckpointDoesNotWaitForAWorkerThatHangsIdle) {
+  std::atomic<int> signal = 0;
+  const ClusterSetting setting{"asp", 2, Optimizer::adam, 1};
+  CoordinatorOptions options = options_for(1, 2);
+  options.heartbeats = {0.05, 5, kSoon};
+  options.interrupted = [&] { return signal.load(); };
+  options.grace = 0.1;
+  std::shared_ptr<ClusterCoordinator> nodes = coordinator(options);
+  TestWorker honest(data_, setting, address_of(*nodes), 0);
+  std::optional<Engine> engine(std::in_place, cluster_setup(setting, nodes));
+  engine->models().give(0, start_of(small_network(data_)));
+  Position position;
+  EXPECT_TRUE(engine->run_epoch(position, [](const StepReport&) { return true; }));
+  FaultyWorker faulty(address_of(*nodes), data_);
+  faulty.wait();  // then its message that it is ready has been handled too
+  std::thread hung([&] { faulty.hang(); });
+  signal = 2;
+  const KeptVectors kept = engine->models().keep();
+  EXPECT_TRUE(kept.contains(kept_name(0, 1))) << "the worker that answers";
+  EXPECT_FALSE(kept.contains(kept_name(1, 1)));
+  hung.join();
+  engine.reset();
+  nodes.reset();
+  EXPECT_EQ(honest.wait(), "");
 }
 
 TEST_P(HungWorkerTest, TwoWorkersMayHaveOneName) {

@@ -144,7 +144,7 @@ const std::map<std::string, std::string>& expected() {
       {"xxxxx x xxx . x xx x .", {"quiet"}},
       {"xx... . x.x . . .. . .", {"nodes"}},
       {".x... . ... . x .. . .", {"servers"}},
-      {"..... . ... . x .. . .", {"workers", "heartbeat", "suspect"}},
+      {"..... . ... . x .. . .", {"workers", "heartbeat", "suspect", "stall-timeout"}},
       {"x.x.. . ... . . xx . .", {"peers"}},
       {"..... . ... . . x. x .", {"coordinator"}},
       {"..x.. . ... . . xx . .", {"rank"}},
