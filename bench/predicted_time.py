@@ -31,7 +31,7 @@ def slowed(device, factor):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data")
-    parser.add_argument("--strategy", default="adaptive-sgd:mega-batch=20:scaler=throughput:perturbation=off:gamma=0")
+    parser.add_argument("--strategy", default="adaptive-sgd")
     parser.add_argument("--slow", type=float, default=0.25, help="speed of the second worker")
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()

@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(library_layers core data nn device policy runtime cluster run)
+set(library_layers core data nn device retrieval policy runtime cluster run)
 list(TRANSFORM library_layers PREPEND evener_ OUTPUT_VARIABLE library_targets)
 install(TARGETS evener RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS ${library_targets} EXPORT evenerTargets

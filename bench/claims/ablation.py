@@ -13,9 +13,11 @@ import tempfile
 from pathlib import Path
 
 EVENER = Path(__file__).resolve().parents[2] / "build/release/evener"
-PAPER = "adaptive-sgd:mega-batch=20"
+PUBLISHED = "adaptive-sgd:preset=paper"
+PAPER = PUBLISHED + ":mega-batch=20"
+OURS = "adaptive-sgd"
 ROWS = [
-    ("as published, mega-batch 100", "adaptive-sgd", "rows"),
+    ("as published, mega-batch 100", PUBLISHED, "rows"),
     ("as published, mega-batch 20", PAPER, "rows"),
     ("static scheduling", PAPER + ":scheduling=static", "rows"),
     ("no batch scaling", PAPER + ":scaler=off", "rows"),
@@ -24,8 +26,13 @@ ROWS = [
     ("no perturbation", PAPER + ":perturbation=off", "rows"),
     ("no momentum", PAPER + ":gamma=0", "rows"),
     ("no perturbation, no momentum", PAPER + ":perturbation=off:gamma=0", "rows"),
-    ("ours: by throughput, neither of them", PAPER + ":scaler=throughput:perturbation=off:gamma=0", "rows"),
-    ("ours, batches cut by non-zeros", PAPER + ":scaler=throughput:perturbation=off:gamma=0", "nnz"),
+    ("ours (the default)", OURS, "rows"),
+    ("ours, fastest device with whole batches", OURS + ":scaler=throughput", "rows"),
+    ("ours, merges 100 batches apart", OURS + ":mega-batch=100", "rows"),
+    ("ours, merges take 5 % of the time", OURS + ":merge-share=0.05", "rows"),
+    ("ours, merges take 20 % of the time", OURS + ":merge-share=0.2", "rows"),
+    ("ours, with a small momentum", OURS + ":gamma=0.2", "rows"),
+    ("ours, batches cut by non-zeros", OURS, "nnz"),
 ]
 
 

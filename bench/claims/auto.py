@@ -19,7 +19,7 @@ from pathlib import Path
 
 EVENER = os.environ.get("EVENER", Path(__file__).resolve().parents[2] / "build/release/evener")
 SHARES = (0.95, 0.99)
-REPLICAS = "adaptive-sgd:mega-batch=20:scaler=throughput:perturbation=off:gamma=0"
+REPLICAS = "adaptive-sgd"
 # name -> (slowness of each device, strategy)
 CASES = {
     "one alone": ([1], "auto"),

@@ -48,8 +48,8 @@ def compare(args, text, rate):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "cluster.toml")
         file.write_text(text)
-        command = [str(EVENER), "compare", args.data, "--virtual", str(file), "--strategies", args.strategies, "--seeds", str(args.seeds), "--epochs",
-                   str(args.epochs), "--target", args.target, "--hidden", args.hidden, "--global-batch-size", args.batch, "--learning-rate", rate,
+        command = [str(EVENER), "compare", args.data, "--virtual", str(file), "--strategies", args.strategies, "--seeds", str(args.seeds), "--equal",
+                   "epochs", "--epochs", str(args.epochs), "--target", args.target, "--hidden", args.hidden, "--global-batch-size", args.batch, "--learning-rate", rate,
                    "--quiet", "-o", f"{folder}/out", *TRAINING]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "evener/app/commands/commands.h"
 #include "evener/app/options/table_options.h"
@@ -160,6 +161,15 @@ void parse(CLI::App& app, std::vector<std::string> arguments) {
   }
 }
 
+/// Connections and files need more than the usual soft limit of 1024, which is for old programs
+/// that use select().
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int report(const std::string& what, int exit_code) {
   print_error(what);
   return exit_code;
@@ -179,9 +189,10 @@ int run(const std::vector<std::string>& arguments) {
   app.set_version_flag("--version", kVersion, "print the version");
   app.set_help_flag("-h,--help", "print this help");
   app.option_defaults()->take_last();
-  for (const auto add : {add_train, add_test, add_predict, add_devices, add_strategies, add_compare,
-                         add_profile, add_simulate, add_coordinator, add_worker, add_server,
-                         add_status, add_certs, add_dataset, add_convert, add_info, add_options}) {
+  for (const auto add :
+       {add_train, add_test, add_predict, add_devices, add_strategies, add_compare, add_profile,
+        add_simulate, add_coordinator, add_worker, add_server, add_status, add_certs, add_dataset,
+        add_convert, add_info, add_cache, add_options}) {
     add(app, shell);
   }
   app.footer(kExamples);  // before the commands are added: they inherit it
@@ -201,6 +212,8 @@ int run(const std::vector<std::string>& arguments) {
 
 int run_command_line(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe then fails with EPIPE
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that is too large for `ulimit -f`: EFBIG
+  raise_descriptor_limit();
   try {
     return run(with_help_option(arguments_of(argc, argv)));
   } catch (const UsageError& problem) {

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,6 +62,22 @@ void sync_directory_of(const std::string& path) {
   }
 }
 
+constexpr std::size_t kReadBlock = 65536;
+
+// Non-blocking: opening a named pipe without a writer must not hang.
+int open_to_read(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) fail_with(path, "cannot open", errno);
+  return fd;
+}
+
+struct stat status_of(int fd, const std::string& path) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) fail_with(path, "cannot read", errno);
+  if (S_ISDIR(status.st_mode)) fail_with(path, "cannot read", EISDIR);
+  return status;
+}
+
 /// The file that is replaced if `path` is written: `path`, or the file that it links to.
 std::string replaceable(const std::string& path) {
   namespace fs = std::filesystem;
@@ -84,31 +102,68 @@ bool is_missing(const std::string& path) {
   return std::filesystem::status(path, unknown).type() == std::filesystem::file_type::not_found;
 }
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
+std::string read_whole_file(const std::string& path, std::size_t limit) {
+  const Descriptor fd(open_to_read(path));
+  const struct stat status = status_of(fd.get(), path);
+  const bool pipe = S_ISFIFO(status.st_mode);
+  if (!pipe && !S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file or a pipe");
+  std::string text;
+  for (;;) {
+    const std::size_t before = text.size();
+    text.resize(before + kReadBlock);
+    const ssize_t count = read(fd.get(), text.data() + before, kReadBlock);
+    const int error = errno;
+    text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (count == 0) break;
+    if (text.size() > limit) {
+      throw Error(path + ": is longer than " + std::to_string(limit) + " bytes");
+    }
+    if (count > 0 || error == EINTR) continue;
+    if (error != EAGAIN) fail_with(path, "cannot read", error);
+    pollfd readable{fd.get(), POLLIN, 0};  // the pipe has a writer that has not written yet
+    poll(&readable, 1, -1);
+  }
+  if (pipe && text.empty()) throw Error(path + ": is a pipe to which no process has written");
+  return std::string(without_byte_order_mark(text));
+}
+
 MappedFile::MappedFile(const std::string& path) {
-  // Non-blocking: opening a named pipe without a writer must not hang before its type is checked.
-  const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0) fail_with(path, "cannot open", errno);
-  struct stat status {};
-  if (fstat(fd.get(), &status) != 0) fail_with(path, "cannot read", errno);
-  if (S_ISDIR(status.st_mode)) fail_with(path, "cannot read", EISDIR);
+  const Descriptor fd(open_to_read(path));
+  const struct stat status = status_of(fd.get(), path);
   if (!S_ISREG(status.st_mode)) throw Error(path + ": is not a regular file");
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;
   void* memory = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
   if (memory == MAP_FAILED) fail_with(path, "cannot map", errno);
   data_ = static_cast<const std::byte*>(memory);
+  try {
+    guard_ = MappingGuard(memory, size_, path);
+  } catch (...) {
+    munmap(memory, size_);
+    throw;
+  }
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      guard_(std::move(other.guard_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(guard_, other.guard_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
+  guard_ = MappingGuard();  // before another mapping can get these addresses
   if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
 }
 
@@ -122,6 +177,9 @@ AtomicFile::AtomicFile(const std::string& path, Readers readers)
     descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) fail("cannot create a file beside it");
+  // Held until the file is closed, even if the process is killed. File systems without locks are
+  // used without one.
+  flock(descriptor_, LOCK_EX | LOCK_NB);
 }
 
 AtomicFile::~AtomicFile() {

@@ -13,6 +13,7 @@
 #include "evener/core/error.h"
 #include "evener/core/file.h"
 #include "evener/data/cache_file.h"
+#include "evener/data/cache_folder.h"
 #include "evener/data/parse.h"
 #include "evener/data/sidecar_files.h"
 
@@ -74,12 +75,6 @@ std::uint64_t stamp_of(const std::string& path, std::uint64_t key_hash) {
   return key.hash();
 }
 
-std::string entry_path(const std::string& directory, const std::string& source,
-                       std::uint64_t key_hash) {
-  const std::string stem = fs::path(source).filename().string().substr(0, 100);
-  return fs::path(directory) / fmt::format("{}-{:016x}.evdata", stem, key_hash);
-}
-
 void add_warning(std::string* warning, const std::string& text) {
   if (warning == nullptr) return;
   if (!warning->empty()) *warning += "; ";
@@ -128,12 +123,17 @@ Dataset open_dataset(const std::string& path, const ReadOptions& read, const Tra
   const std::uint64_t key = key_of(source, read, transform);
   // Computed before reading: if a source changes during the read, the entry is stale at once.
   const std::uint64_t stamp = stamp_of(source, key);
-  const std::string entry = entry_path(cache.directory, path, key);
-  if (auto data = open_entry(entry, stamp, warning)) return *std::move(data);
+  const std::string entry = cache_entry_path(cache.directory, path, key);
+  if (auto data = open_entry(entry, stamp, warning)) {
+    mark_cache_use(entry);
+    return *std::move(data);
+  }
   Dataset data = read_and_transform(path, read, transform);
   try {
     fs::create_directories(cache.directory);
+    remove_cache_leftovers(cache.directory);  // first: they may fill the disk
     write_cache_file(data, entry, stamp);
+    bound_cache(cache.directory, cache_limit(cache), entry);
   } catch (const std::runtime_error& error) {
     add_warning(warning, fmt::format("the data cache is not used: {}", error.what()));
     return data;

@@ -102,8 +102,9 @@ class PayloadWriter {
  private:
   void put(const void* data, std::uint64_t size) {
     if (size == 0) return;
-    file_.write(data, size);
+    // First: if `data` is in a mapped file that was truncated, a write of it would fail.
     XXH3_64bits_update(state_, data, size);
+    file_.write(data, size);
     at_ += size;
   }
 
@@ -151,7 +152,18 @@ void check_rows(const CsrView& matrix, std::uint32_t count) {
   if (!all_finite(matrix.values)) throw Error("its values are damaged");
 }
 
-Dataset map_sections(Bytes bytes, const CacheHeader& header) {
+/// The mapped file of a data set, and copies of its row offsets. Offsets address memory: read from
+/// a file that is truncated meanwhile, they would lead anywhere. A wrong index stays within bounds.
+struct MappedRows {
+  std::shared_ptr<const void> file;
+  std::vector<std::uint64_t> feature_offsets, label_offsets;
+};
+
+std::vector<std::uint64_t> copied(std::span<const std::uint64_t> offsets) {
+  return {offsets.begin(), offsets.end()};
+}
+
+Dataset map_sections(Bytes bytes, const CacheHeader& header, std::shared_ptr<const void> file) {
   const Layout layout = layout_of(header);
   const auto& places = layout.places;
   const auto names = section<char>(bytes, places[kNames]);
@@ -162,13 +174,14 @@ Dataset map_sections(Bytes bytes, const CacheHeader& header) {
   if (XXH3_64bits(payload.data(), payload.size()) != header.payload_checksum) {
     throw Error("its contents are damaged (wrong checksum)");
   }
+  const auto rows = std::make_shared<const MappedRows>(
+      MappedRows{std::move(file), copied(section<std::uint64_t>(bytes, places[kFeatureOffsets])),
+                 copied(section<std::uint64_t>(bytes, places[kLabelOffsets]))});
   Dataset data;
-  data.features = {section<std::uint64_t>(bytes, places[kFeatureOffsets]),
-                   section<std::uint32_t>(bytes, places[kIndices]),
+  data.storage = rows;
+  data.features = {rows->feature_offsets, section<std::uint32_t>(bytes, places[kIndices]),
                    section<float>(bytes, places[kValues])};
-  data.labels = {section<std::uint64_t>(bytes, places[kLabelOffsets]),
-                 section<std::uint32_t>(bytes, places[kLabels]),
-                 {}};
+  data.labels = {rows->label_offsets, section<std::uint32_t>(bytes, places[kLabels]), {}};
   data.feature_count = header.feature_count;
   data.label_count = header.label_count;
   if (header.names_size > 0) {
@@ -176,6 +189,7 @@ Dataset map_sections(Bytes bytes, const CacheHeader& header) {
   }
   check_rows(data.features, data.feature_count);
   check_rows(data.labels, data.label_count);
+  check_mapping(bytes.data());  // zeros instead of contents can pass the checks
   return data;
 }
 
@@ -211,10 +225,9 @@ CacheHeader checked_cache_header(Bytes bytes, const std::string& name, bool* wro
 Dataset parse_cache(Bytes bytes, const std::string& name, std::shared_ptr<const void> storage) {
   const CacheHeader header = checked_cache_header(bytes, name);
   try {
-    Dataset data = map_sections(bytes, header);
-    data.storage = std::move(storage);
-    return data;
+    return map_sections(bytes, header, std::move(storage));
   } catch (const Error& error) {
+    check_mapping(bytes.data());
     throw DataError(name, 0, std::string("the cache file is damaged: ") + error.what());
   }
 }
@@ -248,6 +261,7 @@ void write_cache_file(const Dataset& data, const std::string& path, std::uint64_
   header.payload_checksum = payload.checksum();
   header.header_checksum = header_checksum(header);
   file.write_at(0, &header, sizeof header);
+  check_intact(data);
   file.commit();
 }
 

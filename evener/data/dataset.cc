@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "evener/core/mapping_guard.h"
+
 namespace evener {
 
 Dataset make_dataset(CsrArrays features, std::uint32_t feature_count, CsrArrays labels,
@@ -13,6 +15,16 @@ Dataset make_dataset(CsrArrays features, std::uint32_t feature_count, CsrArrays 
   return {owner->features.view(), owner->labels.view(),
           feature_count,          label_count,
           std::move(label_names), owner};
+}
+
+void check_intact(const Dataset& data) {
+  check_mapping(data.features.indices.data());
+  check_mapping(data.labels.indices.data());
+}
+
+bool is_intact(const Dataset& data) {
+  return is_mapping_intact(data.features.indices.data()) &&
+         is_mapping_intact(data.labels.indices.data());
 }
 
 }  // namespace evener

@@ -57,6 +57,11 @@ struct CsrArrays {
 Dataset make_dataset(CsrArrays features, std::uint32_t feature_count, CsrArrays labels,
                      std::uint32_t label_count, std::vector<std::string> label_names = {});
 
+/// Error with the path if the data set is a mapped file that was truncated while it was read:
+/// everything that was computed from it since is wrong. Called before results are used or saved.
+void check_intact(const Dataset& data);
+bool is_intact(const Dataset& data);
+
 /// Rows of a data set that are trained or evaluated together.
 struct Batch {
   const Dataset* data;

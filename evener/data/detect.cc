@@ -1,6 +1,7 @@
 // Detects the format of data by its first bytes and lines.
 #include <string_view>
 
+#include "evener/core/file.h"
 #include "evener/data/multilabel.h"
 #include "evener/data/number.h"
 #include "evener/data/parse.h"
@@ -52,7 +53,7 @@ Format detect_format(std::string_view head) {
   using namespace std::string_view_literals;
   if (head.starts_with("PK\x03\x04"sv)) return Format::npz;
   if (head.size() >= 4 && head.starts_with("\0\0"sv)) return Format::idx;
-  return detect_text(head);
+  return detect_text(without_byte_order_mark(head));
 }
 
 }  // namespace evener

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "evener/core/error.h"
+#include "evener/core/file.h"
 #include "evener/data/number.h"
 #include "evener/data/parse.h"
 #include "evener/data/text_reader.h"
@@ -172,7 +173,8 @@ Dataset parse_libsvm(Windows& text, const std::string& name, const ReadOptions& 
   Libsvm dialect;
   dialect.features = limit_of(options.feature_count, 0, false);
   if (has_model) dialect.known = &classes;
-  auto data = TextReader(dialect, name, options.threads).read(text.next(), text, 0);
+  auto data = TextReader(dialect, name, options.threads)
+                  .read(without_byte_order_mark(text.next()), text, 0);
   if (data.rows() == 0) throw DataError(name, 0, "the file has no rows");
   if (!has_model) classes = classes_of(data.labels);
 

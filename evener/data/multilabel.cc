@@ -11,6 +11,7 @@
 
 #include "evener/core/counted.h"
 #include "evener/core/error.h"
+#include "evener/core/file.h"
 #include "evener/data/number.h"
 #include "evener/data/parse.h"
 #include "evener/data/text_reader.h"
@@ -68,7 +69,9 @@ struct Multilabel {
 
 std::uint32_t checked_count(std::uint64_t count, const char* what, const std::string& name) {
   if (count <= IndexLimit::kLargest) return static_cast<std::uint32_t>(count);
-  throw DataError(name, 1, fmt::format("the header's number of {} is too large", what));
+  throw DataError(name, 1,
+                  fmt::format("the header's number of {} is too large: at most {} are supported",
+                              what, IndexLimit::kLargest));
 }
 
 std::uint32_t largest_label(const Array<std::uint32_t>& labels) {
@@ -93,7 +96,7 @@ std::optional<MultilabelHeader> parse_multilabel_header(std::string_view text) {
 }
 
 Dataset parse_multilabel(Windows& text, const std::string& name, const ReadOptions& options) {
-  std::string_view window = text.next();
+  std::string_view window = without_byte_order_mark(text.next());
   const auto header = parse_multilabel_header(window);
   Multilabel dialect;
   if (header) {

@@ -30,9 +30,16 @@ std::string label_names_path(const std::string& data_path) {
   return beside(data_path, "labels.txt");
 }
 
+std::string read_names_file(const std::string& path) {
+  constexpr std::size_t kLimit = std::size_t{1} << 32;
+  // A pipe could be read only once, and its names would be missing the next time.
+  if (!std::filesystem::is_regular_file(path)) throw Error(path + ": is not a regular file");
+  return read_whole_file(path, kLimit);
+}
+
 std::vector<std::string> read_names(const std::string& path) {
-  const MappedFile file(path);
-  std::string_view rest(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  const std::string text = read_names_file(path);
+  std::string_view rest = text;
   std::vector<std::string> names;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
@@ -64,7 +71,7 @@ void write_names(const std::vector<std::string>& names, const std::string& path)
 
 std::vector<std::string> find_names(const std::string& path, std::size_t count,
                                     std::string* warning) {
-  if (!std::filesystem::is_regular_file(path)) return {};
+  if (is_missing(path)) return {};
   std::vector<std::string> names = read_names(path);
   if (names.size() == count) return names;
   if (warning != nullptr) {

@@ -12,6 +12,9 @@ std::string row_names_path(const std::string& data_path);
 /// `dir/train.txt` -> `dir/labels.txt`: all files of a directory share it.
 std::string label_names_path(const std::string& data_path);
 
+/// The content of a file of names, without a byte order mark. Throws Error if it is not a regular
+/// file.
+std::string read_names_file(const std::string& path);
 /// The lines of a file. Throws Error where it cannot be read.
 std::vector<std::string> read_names(const std::string& path);
 /// One name a line, to a temporary file that is renamed when complete. A name must not hold a line

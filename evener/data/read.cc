@@ -39,6 +39,20 @@ MappedFile open_data(const std::string& path) {
   }
 }
 
+/// The result of `read`, if `file` was whole all the time: zeros in its place can also be what made
+/// `read` fail.
+template <class Read>
+Dataset read_checked(const MappedFile& file, Read read) {
+  try {
+    Dataset data = read();
+    file.check();
+    return data;
+  } catch (const Error&) {
+    file.check();
+    throw;
+  }
+}
+
 std::string unpacked_head(std::span<const std::byte> bytes) {
   std::string head(kHead, '\0');
   std::size_t size = 0;
@@ -75,9 +89,11 @@ Format format_by(const ReadOptions& options, std::span<const std::byte> bytes) {
 std::unique_ptr<Windows> open_text(std::span<const std::byte> bytes, const std::string& path,
                                    int threads) {
   if (compression_of(bytes) == FileCompression::none) {
-    return windows_of(text_of(bytes), kWindow * static_cast<std::size_t>(std::max(threads, 1)));
+    // Copied: the parsers run up to a line end, which must not disappear if the file is truncated.
+    const std::size_t size = kWindow * static_cast<std::size_t>(std::max(threads, 1));
+    return windows_of(open_stream(bytes), path, size, StreamSpeed::fast);
   }
-  return windows_of(open_stream(bytes), path, kWindow);
+  return windows_of(open_stream(bytes), path, kWindow, StreamSpeed::slow);
 }
 
 bool exists(const std::string& path) {
@@ -105,7 +121,7 @@ Dataset read_idx(std::span<const std::byte> bytes, const std::string& path,
   if (file == files.end()) return parse_idx(*images, path, nullptr, "");
   const MappedFile label_file = open_data(*file);
   const auto labels = open_stream(label_file.bytes());
-  return parse_idx(*images, path, labels.get(), *file);
+  return read_checked(label_file, [&] { return parse_idx(*images, path, labels.get(), *file); });
 }
 
 Dataset read_npz(std::span<const std::byte> bytes, const std::string& path,
@@ -123,12 +139,29 @@ Dataset read_npz(std::span<const std::byte> bytes, const std::string& path,
   }
   const MappedFile labels = open_data(label_path);
   if (labels.bytes().empty()) throw DataError(label_path, 0, "the file is empty");
-  return parse_npz(bytes, path, labels.bytes(), label_path);
+  return read_checked(labels, [&] { return parse_npz(bytes, path, labels.bytes(), label_path); });
 }
 
 Dataset with_label_names(Dataset data, const std::string& path) {
   if (data.label_names.empty()) data.label_names = read_label_names(path, data.label_count);
   return data;
+}
+
+Dataset read_bytes(std::span<const std::byte> bytes, const std::string& path,
+                   const ReadOptions& options) {
+  switch (format_by(options, bytes)) {
+    case Format::libsvm:
+      return parse_libsvm(*open_text(bytes, path, options.threads), path, options);
+    case Format::idx:
+      return fit_to_options(read_idx(bytes, path, options), path, options);
+    case Format::npz:
+      return fit_to_options(with_label_names(read_npz(bytes, path, options), path), path, options);
+    case Format::automatic:
+    case Format::multilabel:
+      break;
+  }
+  Dataset data = parse_multilabel(*open_text(bytes, path, options.threads), path, options);
+  return fit_to_options(with_label_names(std::move(data), path), path, options);
 }
 
 }  // namespace
@@ -144,21 +177,8 @@ Dataset read_dataset(const std::string& path, const ReadOptions& options) {
     return fit_to_options(open_cache(path), path, options);
   }
   const MappedFile file = open_data(path);
-  const auto bytes = file.bytes();
-  if (bytes.empty()) throw DataError(path, 0, "the file is empty");
-  switch (format_by(options, bytes)) {
-    case Format::libsvm:
-      return parse_libsvm(*open_text(bytes, path, options.threads), path, options);
-    case Format::idx:
-      return fit_to_options(read_idx(bytes, path, options), path, options);
-    case Format::npz:
-      return fit_to_options(with_label_names(read_npz(bytes, path, options), path), path, options);
-    case Format::automatic:
-    case Format::multilabel:
-      break;
-  }
-  Dataset data = parse_multilabel(*open_text(bytes, path, options.threads), path, options);
-  return fit_to_options(with_label_names(std::move(data), path), path, options);
+  if (file.bytes().empty()) throw DataError(path, 0, "the file is empty");
+  return read_checked(file, [&] { return read_bytes(file.bytes(), path, options); });
 }
 
 }  // namespace evener

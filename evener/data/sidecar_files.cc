@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "evener/core/file.h"
+#include "evener/data/names.h"
 
 namespace evener {
 
@@ -60,10 +61,9 @@ std::vector<std::string> companions_of(const std::string& path) {
 
 std::vector<std::string> read_label_names(const std::string& path, std::size_t count) {
   const std::string file_name = label_name_file(path);
-  std::error_code error;
-  if (count == 0 || !fs::is_regular_file(file_name, error)) return {};
-  const MappedFile file(file_name);
-  std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  if (count == 0 || is_missing(file_name)) return {};
+  const std::string content = read_names_file(file_name);
+  std::string_view text = content;
   const auto line_ends = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   if (line_ends + (text.empty() || text.back() == '\n' ? 0 : 1) != count) return {};
   std::vector<std::string> names;

@@ -159,6 +159,7 @@ Transform fit_transform(const Dataset& data, const TransformOptions& options) {
       }
     }
   }
+  check_intact(data);
   const auto rows = static_cast<double>(data.rows());
   for (const std::uint32_t count : rows_with) {
     transform.idf.push_back(static_cast<float>(std::log((1 + rows) / (1.0 + count)) + 1));
@@ -194,6 +195,7 @@ Dataset apply_transform(const Dataset& data, const Transform& transform, int thr
     }
   });
   result.storage = owner;
+  check_intact(data);
   return result;
 }
 

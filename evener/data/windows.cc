@@ -39,8 +39,9 @@ class MemoryWindows : public Windows {
 // Two buffers in turn, one being parsed and one being filled; only cut lines are copied.
 class StreamWindows : public Windows {
  public:
-  StreamWindows(std::unique_ptr<ByteStream> stream, std::string name, std::size_t size)
-      : stream_(std::move(stream)), name_(std::move(name)), size_(size) {}
+  StreamWindows(std::unique_ptr<ByteStream> stream, std::string name, std::size_t size,
+                StreamSpeed speed)
+      : stream_(std::move(stream)), name_(std::move(name)), size_(size), speed_(speed) {}
 
   std::string_view next() override {
     Array<char>& buffer = buffers_[turn_ ^= 1];
@@ -61,7 +62,7 @@ class StreamWindows : public Windows {
     buffer.push_back('\n');
     return {buffer.data(), buffer.size()};
   }
-  bool slow() const override { return true; }
+  bool slow() const override { return speed_ == StreamSpeed::slow; }
 
  private:
   // At least `size_` more bytes, and never less than what is there: a line longer than the window
@@ -84,8 +85,10 @@ class StreamWindows : public Windows {
     if (failure_) return 0;
     try {
       const std::size_t count = stream_->read_some(out);
-      lines_ += static_cast<std::size_t>(
-          std::count(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(count), '\n'));
+      // Only unpacking can fail; text that is copied need not be searched for lines.
+      if (slow())
+        lines_ += static_cast<std::size_t>(
+            std::count(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(count), '\n'));
       return count;
     } catch (const Error& error) {
       // Reported after all whole lines before it: the first error in the file is reported.
@@ -102,6 +105,7 @@ class StreamWindows : public Windows {
   std::unique_ptr<ByteStream> stream_;
   std::string name_;
   std::size_t size_;
+  StreamSpeed speed_;
   Array<char> buffers_[2];
   Array<char> cut_line_;
   int turn_ = 0;
@@ -116,8 +120,9 @@ std::unique_ptr<Windows> windows_of(std::string_view text, std::size_t size) {
 }
 
 std::unique_ptr<Windows> windows_of(std::unique_ptr<ByteStream> stream, const std::string& name,
-                                    std::size_t size) {
-  return std::make_unique<StreamWindows>(std::move(stream), name, std::max<std::size_t>(size, 1));
+                                    std::size_t size, StreamSpeed speed) {
+  return std::make_unique<StreamWindows>(std::move(stream), name, std::max<std::size_t>(size, 1),
+                                         speed);
 }
 
 }  // namespace evener

@@ -27,11 +27,14 @@ class Windows {
   virtual bool slow() const = 0;
 };
 
-/// Text in memory (a mapped file), cut without copying.
+/// Text in memory, cut without copying.
 std::unique_ptr<Windows> windows_of(std::string_view text, std::size_t size);
 
-/// Text from a stream. Errors of the stream become DataErrors with `name` and the line.
+/// Whether a stream only copies, or unpacks.
+enum class StreamSpeed { fast, slow };
+
+/// Text from a stream, copied. Errors of the stream become DataErrors with `name` and the line.
 std::unique_ptr<Windows> windows_of(std::unique_ptr<ByteStream> stream, const std::string& name,
-                                    std::size_t size);
+                                    std::size_t size, StreamSpeed speed = StreamSpeed::slow);
 
 }  // namespace evener

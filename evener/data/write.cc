@@ -27,7 +27,8 @@ class Writer {
     char* begin = buffer_.get() + used_;
     used_ += static_cast<std::size_t>(std::to_chars(begin, begin + kLongest, number).ptr - begin);
   }
-  void finish() {
+  void finish(const Dataset& data) {
+    check_intact(data);
     file_.write(buffer_.get(), used_);
     file_.commit();
   }
@@ -91,7 +92,7 @@ void write_multilabel(const Dataset& data, const std::string& path) {
   for (std::size_t row = 0; row < data.rows(); ++row) {
     put_row(out, data.labels.row(row), data.features.row(row));
   }
-  out.finish();
+  out.finish(data);
 }
 
 }  // namespace evener

@@ -19,18 +19,22 @@ BatchScaler::BatchScaler(const PolicyConfig& config) {
   fixed_step_ = v.is("scaler", "released");
   by_throughput_ = v.is("scaler", "throughput");
   moves_ = !v.is("scaler", "off");
-  scales_rate_ = v.on("rate-scaling");
+  anchored_ = v.is("rate-scaling", "anchored");
+  linear_ = v.is("rate-scaling", "linear");
   smoothing_ = v.number("smoothing");
   dead_band_ = v.number("dead-band");
   warmup_ = v.number("warmup");
   decay_ = v.number("rate-decay");
   start_ = v.is("b-start", "max") ? most_ : least_;
-  mega_batch_ = static_cast<std::size_t>(v.number("mega-batch") * most_);
+  mega_batch_ = static_cast<std::size_t>(v.number("mega-batch", 0) * most_);
+  splits_ = v.is("scaler", "split");
+  workers_ = std::max(1, config.workers);
 }
 
 void BatchScaler::join(int worker) {
   if (progress_.size() <= index(worker)) progress_.resize(index(worker) + 1);
-  progress_[index(worker)] = {start_, 0, 0, 0};
+  const double start = splits_ ? start_ / workers_ : start_;
+  progress_[index(worker)] = {start, 0, 0, 0};
 }
 
 void BatchScaler::begin_mega_batch() {
@@ -48,7 +52,7 @@ void BatchScaler::finished(const Finished& event) {
 
 void BatchScaler::scale(const std::vector<int>& workers) {
   if (!moves_ || workers.size() < 2 || warming_up()) return;
-  if (by_throughput_) {
+  if (by_throughput_ || splits_) {
     scale_by_throughput(workers);
   } else {
     scale_by_updates(workers);
@@ -73,13 +77,25 @@ void BatchScaler::scale_by_updates(const std::vector<int>& workers) {
 // Batches in proportion to the rates take equally long, so that updates become equal at once.
 void BatchScaler::scale_by_throughput(const std::vector<int>& workers) {
   double fastest = 0;
-  for (const int worker : workers) fastest = std::max(fastest, at(worker).rows_per_second);
+  double sum = 0;
+  for (const int worker : workers) {
+    fastest = std::max(fastest, at(worker).rows_per_second);
+    sum += at(worker).rows_per_second;
+  }
+  const double whole = splits_ ? sum : fastest;
   for (const int worker : workers) {
     DeviceProgress& device = at(worker);
     if (device.rows_per_second <= 0) continue;
-    const double batch = std::clamp(most_ * device.rows_per_second / fastest, least_, most_);
+    const double least = splits_ ? 1 : least_;
+    const double batch = std::clamp(most_ * device.rows_per_second / whole, least, most_);
     if (std::abs(batch / device.batch - 1) > dead_band_) device.batch = batch;
   }
+}
+
+std::size_t BatchScaler::round(const std::vector<int>& workers) const {
+  std::size_t sum = 0;
+  for (const int worker : workers) sum += rows(worker);
+  return sum;
 }
 
 std::size_t BatchScaler::rows(int worker) const {
@@ -88,7 +104,7 @@ std::size_t BatchScaler::rows(int worker) const {
 }
 
 double BatchScaler::rate(int worker) const {
-  const double scaled = scales_rate_ ? progress_.at(index(worker)).batch / start_ : 1;
+  const double scaled = linear_ ? progress_.at(index(worker)).batch / start_ : 1;
   if (warming_up()) return scaled * static_cast<double>(epoch_ + 1) / warmup_;
   return scaled / (1 + decay_ * (static_cast<double>(epoch_) - warmup_));
 }
@@ -104,15 +120,21 @@ std::vector<StrategyOption> batch_size_options() {
                     "largest batch [rows]; auto: the run's batch size"),
       number_option("b-min", "auto", 1, kMostRows, "smallest batch [rows]; auto: b-max/8"),
       word_option("b-start", {"max", "min"}, "first batch size"),
-      number_option("mega-batch", "100", 1, kMostRows, "between two merges [batches of b-max]"),
-      word_option("scaler", {"paper", "released", "throughput", "off"},
-                  "batch sizes move by beta times the updates ahead; by beta; to the measured "
-                  "rates (ours); not at all"),
+      number_option("mega-batch", "auto", 1, kMostRows,
+                    "between two merges [batches of b-max]; auto: so that merges take merge-share "
+                    "of the time (ours)"),
+      number_option("merge-share", "0.1", 0.001, 1, "of mega-batch=auto: share of the time"),
+      word_option("scaler", {"split", "throughput", "paper", "released", "off"},
+                  "batch sizes are parts of b-max by the measured rates (ours); are b-max for the "
+                  "fastest device, and others by the rates (ours); move by beta times the updates "
+                  "ahead; by beta; not at all"),
       number_option("beta", "auto", 0, kMostRows,
                     "rows for each update ahead of the mean; auto: b-min/2"),
       number_option("smoothing", "0.5", 0.01, 1, "of scaler throughput: weight of the newest rate"),
       number_option("dead-band", "0.05", 0, 1, "of scaler throughput: smaller moves are not made"),
-      word_option("rate-scaling", {"on", "off"}, "the learning rate moves with the batch size")};
+      word_option("rate-scaling", {"anchored", "linear", "off"},
+                  "the learning rate of a step follows its rows (--reference-batch; ours); moves "
+                  "with the batch size, from its value at b-start; is the same for all")};
 }
 
 std::vector<StrategyOption> rate_schedule_options() {

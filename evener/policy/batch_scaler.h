@@ -31,9 +31,14 @@ class BatchScaler {
   /// Adapts the batch sizes of these workers to the updates of the mega-batch.
   void scale(const std::vector<int>& workers);
 
-  std::size_t mega_batch() const { return mega_batch_; }  // samples
-  std::size_t rows(int worker) const;                     // of the next batch
-  double rate(int worker) const;                          // factor of the learning rate
+  std::size_t mega_batch() const { return mega_batch_; }     // samples
+  std::size_t rows(int worker) const;                        // of the next batch
+  std::size_t round(const std::vector<int>& workers) const;  // of one batch of each
+  double rate(int worker) const;                             // factor of the learning rate
+  /// Assign::update_rows.
+  std::size_t update_rows(const std::vector<int>& workers) const {
+    return anchored_ ? round(workers) : kAnyRows;
+  }
   std::size_t rows_taken(int worker) const { return progress_.at(index(worker)).rows; }
   bool any_updates() const;
   const std::vector<DeviceProgress>& progress() const { return progress_; }
@@ -48,7 +53,10 @@ class BatchScaler {
   double most_, least_, start_;  // b_max, b_min, b_0
   double beta_;                  // rows for each update ahead or behind
   bool fixed_step_;              // scaler=released: beta rows whatever the distance
-  bool by_throughput_, moves_, scales_rate_;
+  bool by_throughput_, moves_;
+  bool splits_;             // scaler=split: the batches of all devices together have b_max rows
+  double workers_;          // at the start
+  bool anchored_, linear_;  // how the learning rate follows the batch size
   double smoothing_, dead_band_;
   double warmup_, decay_;  // epochs; per epoch after warm-up
   std::size_t mega_batch_;

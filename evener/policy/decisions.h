@@ -20,15 +20,20 @@ enum class Work {
              // push waits for ApplyPushes or Reject
 };
 
+inline constexpr std::size_t kAnyRows = static_cast<std::size_t>(-1);
+
 struct Assign {
   int worker;
   std::size_t rows;  // of each part
   int parts = 1;
-  double rate = 1;  // factor of the learning rate
+  double rate = 1;  // factor of the learning rate of an update of these rows
   Work work = Work::local;
   std::size_t wanted =
       0;                 // rows that the policy wanted, if its memory holds fewer; 0: it holds them
   bool by_rows = false;  // the rate is for all these rows: with fewer it is scaled down
+  /// Rows of the update that decide its learning rate (nn/rate_rule.h), where the step is a part of
+  /// a larger update; 0: those of the step. kAnyRows: the learning rate as it is.
+  std::size_t update_rows = 0;
 
   bool operator==(const Assign&) const = default;
 };

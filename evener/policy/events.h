@@ -44,7 +44,7 @@ struct Suspected {
 };
 struct EpochBegan {
   std::uint64_t epoch;  // counted from 0
-  std::size_t rows;
+  std::size_t rows;     // that are left of it
   Seconds now = 0;
 };
 /// A worker has done what it was assigned (all parts of it) and is idle.

@@ -1,5 +1,7 @@
 #include "evener/policy/free_running.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace evener {
@@ -13,59 +15,114 @@ constexpr std::size_t kLargeModel = 100'000;
 }  // namespace
 
 Decisions FreeRunning::on(const Event& event) {
-  Decisions decisions;
+  decisions_.clear();
   dispatch(
       event,
       [&](const Joined& e) {
         workers_.join(e);
         joined(e.worker);
-        if (running_) decisions.push_back(next(e.worker));
+        if (running_) give_batch(e.worker);
       },
       [&](const Lost& e) {
         workers_.lose(e.worker);
-        if (running_) decisions = assign_idle();  // its rows are back
+        tail_.lose(e.worker);
+        tail_.put_back(e.rows);
+        if (running_) assign_idle();
       },
-      [&](const EpochBegan&) {
+      [&](const EpochBegan& e) {
         running_ = true;
-        decisions = assign_idle();
+        tail_.begin(e.rows);
+        assign_idle();
       },
       [&](const Finished& e) {
         workers_.at(e.worker).busy = false;
+        tail_.finished(e.worker, e.rows, e.seconds);
         finished(e);
-        decisions.push_back(next(e.worker));
+        give_batch(e.worker);
       },
       [&](const OutOfRows& e) { workers_.at(e.worker).busy = false; },
       [&](const EpochEnded&) { running_ = false; },
       Ignore<Suspected, InvalidPush, Delivered, Measured, Merged, TimerFired>{});
-  return decisions;
+  return decisions_;
 }
 
-Assign FreeRunning::hogbatch(int worker, std::size_t rows, double rate) {
+void FreeRunning::give_batch(int worker) {
+  // With no other worker busy nobody would take the rest of the epoch.
+  const bool only = workers_.idle();
+  Assign assign = next(worker);
+  const auto parts = static_cast<std::size_t>(assign.parts);
+  const std::size_t wanted = assign.rows * parts;
+  const std::size_t allowed = shares_tail_ && !only ? tail_.allow(worker, wanted) : wanted;
+  if (allowed == 0) {
+    workers_.at(worker).busy = false;
+    return;
+  }
+  if (allowed < wanted) {
+    assign.parts = static_cast<int>(std::min(parts, allowed));
+    assign.rows = std::max<std::size_t>(1, allowed / parts);
+  }
+  tail_.took(assign.rows * static_cast<std::size_t>(assign.parts));
+  decisions_.emplace_back(assign);
+}
+
+Assign FreeRunning::hogbatch(int worker, std::size_t rows) {
   const WorkerTraits& traits = workers_.at(worker).traits;
-  return traits.in_place ? workers_.assign(worker, rows, Work::in_place, rate, traits.threads)
-                         : workers_.assign(worker, rows, Work::copied, rate);
+  Assign assign = traits.in_place ? workers_.assign(worker, rows, Work::in_place, 1, traits.threads)
+                                  : workers_.assign(worker, rows, Work::copied);
+  if (!anchored_) assign.update_rows = kAnyRows;
+  return assign;
 }
 
-Decisions FreeRunning::assign_idle() {
-  Decisions decisions;
-  for (const int worker : workers_.idle_workers()) decisions.push_back(next(worker));
-  return decisions;
+void FreeRunning::assign_idle() {
+  for (const int worker : workers_.idle_workers()) give_batch(worker);
 }
 
-StrategyOption cpu_batch_option() {
-  return number_option("cpu-batch", "1", 1, kMostRows, "rows of one step of a CPU thread");
+StrategyOption cpu_batch_option(const std::string& value, const std::string& help) {
+  return number_option("cpu-batch", value, 1, kMostRows, "rows of one step of a CPU thread" + help);
 }
 
 std::vector<StrategyOption> hogbatch_options() {
-  return {cpu_batch_option(),
-          number_option("accelerator-batch", "1024", 1, kMostRows,
-                        "rows of one step of an accelerator"),
-          word_option("rate-scaling", {"off", "sqrt", "linear"},
-                      "the learning rate grows with the batch: by the root of its rows over "
-                      "cpu-batch, or in proportion (ours)"),
+  return {cpu_batch_option("auto", "; auto: a quarter of the run's batch size"),
+          number_option("accelerator-batch", "auto", 1, kMostRows,
+                        "rows of one step of an accelerator; auto: the run's batch size"),
+          word_option("rate-scaling", {"anchored", "off"},
+                      "the learning rate of a step follows its rows (--reference-batch; ours), or "
+                      "is the same for all"),
           word_option("writeback", {"delta", "overwrite"},
                       "how an accelerator's step reaches the shared model: add what it changed, "
-                      "or replace the model and lose what others did meanwhile")};
+                      "or replace the model and lose what others did meanwhile"),
+          word_option("tail", {"shared", "whole"},
+                      "at the end of an epoch a slow worker gets its share of the rows that are "
+                      "left (ours), or whole batches, which others wait for")};
+}
+
+std::size_t cpu_batch(const PolicyConfig& config) {
+  const auto auto_batch = static_cast<double>(std::max<std::size_t>(1, config.own_batch() / 4));
+  return static_cast<std::size_t>(config.values.number("cpu-batch", auto_batch));
+}
+
+std::size_t accelerator_batch(const PolicyConfig& config) {
+  const auto auto_batch = static_cast<double>(config.own_batch());
+  return static_cast<std::size_t>(config.values.number("accelerator-batch", auto_batch));
+}
+
+bool is_anchored(const StrategyValues& values) {
+  return values.is("rate-scaling", "anchored");
+}
+
+bool shares_tail(const StrategyValues& values) {
+  return values.is("tail", "shared");
+}
+
+std::vector<Preset> hogbatch_presets(const std::map<std::string, std::string>& own) {
+  std::map<std::string, std::string> paper{{"cpu-batch", "1"},
+                                           {"accelerator-batch", "1024"},
+                                           {"rate-scaling", "off"},
+                                           {"tail", "whole"}};
+  paper.insert(own.begin(), own.end());
+  auto released = paper;
+  released["writeback"] = "overwrite";
+  return {evener_preset(), paper_preset(std::move(paper)), released_preset(std::move(released))};
 }
 
 bool overwrites(const StrategyValues& values) {
@@ -75,7 +132,7 @@ bool overwrites(const StrategyValues& values) {
 std::string cpu_batch_hint(const std::string& name, const StrategyValues& values,
                            const HintSetup& setup) {
   const bool slow = setup.has_in_place && setup.parameters >= kLargeModel;
-  if (!slow || values.number("cpu-batch") != 1) return "";
+  if (!slow || !values.is("cpu-batch", "1")) return "";
   return fmt::format(
       "hint: CPU threads step on one row at a time, which is slow on {} parameters; faster: "
       "{}:cpu-batch=32, perhaps with a larger --learning-rate",

@@ -2,6 +2,7 @@
 // batch, and no worker waits for another. The strategy determines the batch.
 #pragma once
 
+#include "evener/policy/epoch_tail.h"
 #include "evener/policy/strategy.h"
 #include "evener/policy/worker_set.h"
 
@@ -20,20 +21,37 @@ class FreeRunning : public Policy {
   WorkerSet& workers() { return workers_; }
   const WorkerSet& workers() const { return workers_; }
 
+  /// `anchored`: the learning rate of a step follows its rows (nn/rate_rule.h). `shares_tail`:
+  /// at the end of an epoch slow workers get smaller batches (epoch_tail.h).
+  explicit FreeRunning(bool anchored = true, bool shares_tail = true)
+      : anchored_(anchored), shares_tail_(shares_tail) {}
+
   /// In place: one sub-batch per thread. Otherwise: one batch on a copy.
-  Assign hogbatch(int worker, std::size_t rows, double rate = 1);
+  Assign hogbatch(int worker, std::size_t rows);
 
  private:
-  Decisions assign_idle();
+  void give_batch(int worker);
+  void assign_idle();
 
+  bool anchored_, shares_tail_;
+  EpochTail tail_;
+  Decisions decisions_;
   WorkerSet workers_;
   bool running_ = false;
 };
 
 /// The option `cpu-batch` of all three.
-StrategyOption cpu_batch_option();
+StrategyOption cpu_batch_option(const std::string& value, const std::string& help);
 /// The options of hogbatch and adaptive-hogbatch.
 std::vector<StrategyOption> hogbatch_options();
+std::size_t cpu_batch(const PolicyConfig& config);
+std::size_t accelerator_batch(const PolicyConfig& config);
+/// rate-scaling=anchored.
+bool is_anchored(const StrategyValues& values);
+/// tail=shared.
+bool shares_tail(const StrategyValues& values);
+/// The presets of both; `own`: more values of the paper.
+std::vector<Preset> hogbatch_presets(const std::map<std::string, std::string>& own = {});
 /// writeback=overwrite.
 bool overwrites(const StrategyValues& values);
 

@@ -11,8 +11,8 @@ namespace {
 
 class Gossip final : public Policy {
  public:
-  Gossip(const GossipRule& rule, std::size_t rows, std::uint64_t seed)
-      : rule_(rule), rows_(rows), seed_(seed) {}
+  Gossip(const GossipRule& rule, const PolicyConfig& config)
+      : rule_(rule), rows_(config.shared_batch()), seed_(config.seed), config_(config) {}
 
   Decisions on(const Event& event) override {
     decisions_.clear();
@@ -95,13 +95,17 @@ class Gossip final : public Policy {
           });
     }
     if (more && node(worker).may_train()) {
-      decisions_.emplace_back(workers_.assign(worker, rows_, Work::local));
+      // The mean of all peers' steps is a step on all their rows.
+      Assign assign = workers_.assign(worker, rows_, Work::local);
+      assign.update_rows = config_.update_rows(static_cast<std::size_t>(config_.workers));
+      decisions_.emplace_back(assign);
     }
   }
 
   GossipRule rule_;
   std::size_t rows_;
   std::uint64_t seed_;
+  PolicyConfig config_;
   WorkerSet workers_;
   std::deque<GossipNode> nodes_;
   bool running_ = false;
@@ -112,7 +116,7 @@ class Gossip final : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_gossip_policy(const GossipRule& rule, const PolicyConfig& config) {
-  return std::make_unique<Gossip>(rule, config.shared_batch(), config.seed);
+  return std::make_unique<Gossip>(rule, config);
 }
 
 }  // namespace evener

@@ -34,10 +34,10 @@ Merge NormalizedMerge::weigh(const std::vector<DeviceProgress>& progress,
   for (const int worker : workers) {
     merge.weights[static_cast<std::size_t>(worker)] = share(worker) / total;
   }
-  const bool regular = std::all_of(workers.begin(), workers.end(), [&](int worker) {
-    return norms[static_cast<std::size_t>(worker)] < threshold_;
-  });
-  if (perturbs_ && regular && fastest != slowest && static_cast<double>(epoch) >= from_epoch_) {
+  const bool regular = perturbs_ && std::all_of(workers.begin(), workers.end(), [&](int worker) {
+                         return norms[static_cast<std::size_t>(worker)] < threshold_;
+                       });
+  if (regular && fastest != slowest && static_cast<double>(epoch) >= from_epoch_) {
     merge.weights[static_cast<std::size_t>(fastest)] *= 1 + delta_;
     merge.weights[static_cast<std::size_t>(slowest)] *= 1 - delta_;
   }
@@ -48,13 +48,13 @@ std::vector<StrategyOption> normalized_merge_options() {
   return {word_option("merge", {"normalized", "updates", "equal"},
                       "weights of replicas: by batch size where updates are equal, else by "
                       "updates; always by updates; all alike"),
-          word_option("perturbation", {"on", "off"},
+          word_option("perturbation", {"off", "on"},
                       "favour the replica with most updates while weights are small"),
           number_option("perturbation-threshold", "0.1", 0, kMostRows,
                         "norm of w / number of parameters, above which nothing is perturbed"),
           number_option("perturbation-from", "0", 0, kMostRows, "first epoch with perturbation"),
           number_option("delta", "0.1", 0, 1, "size of the perturbation"),
-          number_option("gamma", "0.9", 0, 0.999, "momentum of merges")};
+          number_option("gamma", "0", 0, 0.999, "momentum of merges")};
 }
 
 }  // namespace evener

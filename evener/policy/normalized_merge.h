@@ -13,6 +13,8 @@ class NormalizedMerge {
  public:
   explicit NormalizedMerge(const StrategyValues& values);
 
+  /// Whether the weights depend on the norms.
+  bool needs_norms() const { return perturbs_; }
   /// `norms`: |w_i| / (number of parameters).
   Merge weigh(const std::vector<DeviceProgress>& progress, const std::vector<int>& workers,
               const std::vector<double>& norms, std::uint64_t epoch) const;

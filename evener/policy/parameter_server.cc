@@ -6,7 +6,8 @@
 namespace evener {
 
 ParameterServer::ParameterServer(const PolicyConfig& config)
-    : split_(config.shared_batch(), config.values.is("split", "speed")),
+    : config_(config),
+      split_(config.shared_batch(), config.values.is("split", "speed")),
       local_steps_(static_cast<std::size_t>(config.values.number("local-steps"))),
       momentum_(config.values.number("server-momentum")) {}
 
@@ -108,8 +109,10 @@ void ParameterServer::reject(int node) {
 void ParameterServer::release(int node) {
   nodes_.release(node, version_, now_);
   const std::size_t rows = split_.rows(node);
+  // The mean of all nodes' pushes is a step on all their rows.
   decisions_.push_back(Assign{node, rows, static_cast<int>(local_steps_), split_.rate(rows),
-                              Work::pushed, 0, split_.follows()});
+                              Work::pushed, 0, split_.follows(),
+                              config_.update_rows(static_cast<std::size_t>(config_.workers))});
 }
 
 void ParameterServer::release_within(int node, double bound) {

@@ -56,6 +56,7 @@ class ParameterServer : public Policy {
  private:
   void release_out_of_rows();
 
+  PolicyConfig config_;
   NodeTable nodes_;
   Seconds now_ = 0;
   std::uint64_t version_ = 0;

@@ -36,9 +36,16 @@ void Rounds::begin_round() {
   rows_done_.assign(static_cast<std::size_t>(workers_.size()), 0);
   const std::vector<int> workers = workers_.present();
   const std::vector<std::size_t> rows = parts(workers);
+  update_rows_ = update_rows(workers.size());
   for (std::size_t i = 0; i < workers.size(); ++i) {
-    if (rows[i] > 0) decisions_.push_back(workers_.assign(workers[i], rows[i], work_));
+    if (rows[i] > 0) assign(workers[i], rows[i]);
   }
+}
+
+void Rounds::assign(int worker, std::size_t rows) {
+  Assign assign = workers_.assign(worker, rows, work_);
+  assign.update_rows = update_rows_;
+  decisions_.push_back(assign);
 }
 
 void Rounds::finish_batch(const Finished& event) {
@@ -48,7 +55,7 @@ void Rounds::finish_batch(const Finished& event) {
   finished(event);
   const std::size_t more = out_of_rows_ ? 0 : again(++steps_done_[worker]);
   if (more > 0) {
-    decisions_.push_back(workers_.assign(event.worker, more, work_));
+    assign(event.worker, more);
   } else if (workers_.idle()) {
     next_round();
   }
@@ -75,6 +82,20 @@ void Rounds::end_round() {
   }
   if (any) decisions_.push_back(end_of_round(rows_done_));
   rows_done_.assign(rows_done_.size(), 0);
+}
+
+StrategyOption step_option() {
+  return word_option("step", {"part", "whole"},
+                     "rows of a device's step: its part of the run's batch size (ours), or all of "
+                     "it");
+}
+
+std::size_t step_rows(const PolicyConfig& config) {
+  return config.values.is("step", "part") ? config.shared_batch() : config.own_batch();
+}
+
+std::size_t rows_of_update(const PolicyConfig& config, std::size_t workers) {
+  return config.values.is("step", "part") ? config.update_rows(workers) : 0;
 }
 
 }  // namespace evener

@@ -30,6 +30,10 @@ struct PolicyConfig {
   std::size_t own_batch() const { return batch_per_device > 0 ? batch_per_device : batch; }
   /// Rows of a device's part of an update that all devices share.
   std::size_t shared_batch() const;
+  /// Rows of an update that so many devices share.
+  std::size_t update_rows(std::size_t devices) const {
+    return batch_per_device > 0 ? batch_per_device * devices : batch;
+  }
 };
 
 /// The kind of sharing: what a worker trains on. It determines which workers a strategy accepts.
@@ -50,7 +54,13 @@ std::string exchanges_name(Sharing sharing);
 std::string refusals_name(Sharing sharing);
 
 /// A choice that `--strategy auto` may make.
-enum class AutoFor { one_device, several_devices, nodes, peers };
+enum class AutoFor {
+  one_device,
+  several_devices,
+  dear_exchanges,  // several devices for which an exchange in every update takes too long
+  nodes,
+  peers
+};
 struct AutoChoice {
   AutoFor what;
   std::string options = "";  // that differ from the defaults: "option=value:option=value"

@@ -1,5 +1,6 @@
 // A strategy as a user writes it: NAME:option=value:option=value.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -67,9 +68,15 @@ StrategyChoice parse_strategy(const std::string& text) {
 
 std::string StrategyChoice::text() const {
   std::string text = strategy->name;
+  std::map<std::string, std::string> of_preset;
+  for (const auto& preset : strategy->presets) {
+    if (values.is("preset", preset.name.c_str())) of_preset = preset.values;
+  }
   for (const auto& option : options_of(*strategy)) {
     const std::string& value = values.word(option.name);
-    if (value != option.value) text += ":" + option.name + "=" + value;
+    const auto found = of_preset.find(option.name);
+    const std::string& usual = found == of_preset.end() ? option.value : found->second;
+    if (value != usual) text += ":" + option.name + "=" + value;
   }
   return text;
 }

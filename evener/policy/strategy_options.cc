@@ -73,8 +73,12 @@ const std::string& StrategyValues::word(const std::string& name) const {
   return found->second;
 }
 
-Preset paper_preset() {
-  return {"paper", "the paper"};
+Preset evener_preset() {
+  return {"evener", "our measurements"};
+}
+
+Preset paper_preset(std::map<std::string, std::string> values) {
+  return {"paper", "the paper", std::move(values)};
 }
 
 Preset released_preset(std::map<std::string, std::string> values) {

@@ -55,8 +55,10 @@ struct Preset {
   std::string source;                           // whose defaults these are, for the help
   std::map<std::string, std::string> values{};  // option -> default
 };
-/// "paper": the options' own defaults.
-Preset paper_preset();
+/// "evener": the options' own defaults, which the measurements of docs/results chose.
+Preset evener_preset();
+/// "paper": the defaults of the paper; without values, the options' own.
+Preset paper_preset(std::map<std::string, std::string> values = {});
 /// "released": the defaults of the code that the paper's authors published.
 Preset released_preset(std::map<std::string, std::string> values);
 

@@ -36,9 +36,10 @@ double SimulatedTiming::slowness(Seconds now) {
   return factor;
 }
 
-Seconds SimulatedTiming::compute(Seconds now, std::size_t rows, std::size_t nonzeros) {
-  return slowness(now) * (model_.fixed + model_.per_row * static_cast<double>(rows) +
-                          model_.per_nonzero * static_cast<double>(nonzeros));
+Seconds SimulatedTiming::compute(Seconds now, std::size_t rows, std::size_t nonzeros, int threads) {
+  const Seconds work = model_.per_row * static_cast<double>(rows) +
+                       model_.per_nonzero * static_cast<double>(nonzeros);
+  return slowness(now) * (model_.fixed + work / threads);
 }
 
 Seconds SimulatedTiming::transfer(std::size_t bytes) const {

@@ -12,11 +12,11 @@
 namespace evener {
 
 /// A task of r rows with z non-zeros takes (fixed + r per_row + z per_nonzero) * slowness, without
-/// its transfers.
+/// its transfers. The threads of an in-place worker run one step each, or share one step.
 struct DeviceModel {
   std::string name;
   bool in_place = false;        // a CPU that trains on the shared model itself
-  int threads = 1;              // of an in-place worker: steps that it runs side by side
+  int threads = 1;              // of an in-place worker
   std::size_t memory_rows = 0;  // rows of the largest batch; 0: no limit
 
   Seconds fixed = 1e-3;
@@ -41,7 +41,8 @@ class SimulatedTiming {
  public:
   SimulatedTiming(const DeviceModel& model, std::uint64_t seed, std::uint64_t worker);
 
-  Seconds compute(Seconds now, std::size_t rows, std::size_t nonzeros);
+  /// `threads`: that share the task.
+  Seconds compute(Seconds now, std::size_t rows, std::size_t nonzeros, int threads = 1);
   /// Time of so many bytes over the link.
   Seconds transfer(std::size_t bytes) const;
   const DeviceModel& model() const { return model_; }

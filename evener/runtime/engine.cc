@@ -1,5 +1,6 @@
 #include "evener/runtime/engine.h"
 
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,11 +43,22 @@ std::vector<WorkerTraits> traits_of(const EngineSetup& setup) {
   return workers;
 }
 
-std::unique_ptr<Models> models_of(const EngineSetup& setup) {
+std::shared_ptr<const Dataset> data_of(const EngineSetup& setup) {
+  auto data = std::make_shared<Dataset>();
+  const Dataset& given = *setup.plan.data;
+  data->features = given.features;
+  data->labels = given.labels;
+  data->feature_count = given.feature_count;
+  data->label_count = given.label_count;
+  data->storage = given.storage;
+  return data;
+}
+
+std::unique_ptr<Models> models_of(const EngineSetup& setup, const Dataset& data) {
   ModelSetup models;
   models.network = setup.network;
   models.training = setup.training;
-  models.data = setup.plan.data;
+  models.data = &data;
   // In virtual time, other simulations may use the other cores.
   if (!setup.virtual_time) models.merge_threads = available_cores();
   for (const auto& device : setup.devices) models.devices.push_back(device.get());
@@ -68,7 +80,25 @@ std::unique_ptr<Policy> policy_of(const EngineSetup& setup) {
 std::unique_ptr<Executor> executor_of(const EngineSetup& setup, Models& models) {
   if (setup.remote_workers) return setup.remote_workers->make_executor();
   if (setup.virtual_time) return make_virtual_time(models, *setup.plan.data, *setup.virtual_time);
-  return make_wall_clock(models, static_cast<int>(setup.devices.size()), {setup.speeds});
+  const int workers = static_cast<int>(setup.devices.size());
+  if (MainSteps* steps = setup.supervision.main_steps.get(); steps != nullptr) {
+    steps->set_name(workers == 1 ? setup.devices.front()->name() : "a merge or an evaluation");
+  }
+  return make_wall_clock(models, workers, {setup.speeds, setup.supervision});
+}
+
+/// What a thread that hangs may use when it comes back. Not destroyed, even at the end of the
+/// process.
+struct UsedByHungThreads {
+  std::unique_ptr<Models> models;
+  std::vector<std::shared_ptr<Device>> devices;
+  std::shared_ptr<const Dataset> data;
+};
+void keep_for_ever(UsedByHungThreads used) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<UsedByHungThreads>;  // reachable: not a leak
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(used));
 }
 
 std::vector<std::string> names_of(const std::vector<WorkerTraits>& workers) {
@@ -99,12 +129,19 @@ EngineSetup checked(EngineSetup setup) {
 
 Engine::Engine(EngineSetup setup)
     : setup_(with_devices(std::move(setup))),
+      data_(data_of(setup_)),
       workers_(traits_of(setup_)),
-      models_(models_of(setup_)),
+      models_(models_of(setup_, *data_)),
       policy_(policy_of(setup_)),
       executor_(executor_of(setup_, *models_)),
       timeline_(names_of(workers_)),
       scheduler_(setup_.plan, *policy_, *models_, *executor_, workers_, timeline_) {}
+
+Engine::~Engine() {
+  const bool hangs = executor_->end_tasks();
+  executor_.reset();
+  if (hangs) keep_for_ever({std::move(models_), std::move(setup_.devices), std::move(data_)});
+}
 
 std::vector<std::string> Engine::take_notes() {
   std::vector<std::string> notes = scheduler_.take_notes();

@@ -13,6 +13,7 @@
 #include "evener/policy/catalogue.h"
 #include "evener/runtime/remote_workers.h"
 #include "evener/runtime/scheduler.h"
+#include "evener/runtime/supervision.h"
 #include "evener/runtime/virtual_time.h"
 
 namespace evener {
@@ -29,6 +30,7 @@ struct EngineSetup {
   std::optional<VirtualTimeOptions> virtual_time;  // its device models then replace `devices`
   /// Set: the workers are in other processes, and the only device is for evaluation.
   std::shared_ptr<RemoteWorkers> remote_workers;
+  Supervision supervision{};  // of local devices
 };
 
 /// The setup with its devices. UsageError where the strategy does not fit them or its options
@@ -51,7 +53,8 @@ class Engine {
   /// UsageError where the strategy does not fit the devices.
   explicit Engine(EngineSetup setup);
   /// After an error, tasks may still run: the executor ends them before their models are destroyed.
-  ~Engine() { executor_.reset(); }
+  /// What tasks that hang may use is not destroyed.
+  ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -99,6 +102,7 @@ class Engine {
 
  private:
   EngineSetup setup_;
+  std::shared_ptr<const Dataset> data_;  // the plan's; shares its storage
   std::vector<WorkerTraits> workers_;
   std::unique_ptr<Models> models_;
   std::unique_ptr<Policy> policy_;

@@ -20,7 +20,8 @@ class EngineReplica final : public Replica {
   explicit EngineReplica(EngineSetup setup)
       : vectors_(1 + state_vectors(setup.training.optimizer)),
         engine_(for_one_node(std::move(setup))) {
-    engine_.plan().schedule = {};  // each step has its own learning rate
+    engine_.plan().schedule = {};  // each step has its own learning rate,
+    engine_.plan().rates = {};     // which is for the rows that the node gets
   }
 
   double step(const Batch& batch, const Step& step, const NextStep* /*next*/) override {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "evener/core/error.h"
+#include "evener/runtime/step_counter.h"
 #include "evener/runtime/task.h"
 
 namespace evener {
@@ -30,7 +31,7 @@ class Executor {
   /// Starts a task on its idle worker and returns at once.
   virtual void start(Task task) = 0;
   /// Waits for the next task that ends or message that arrives. Returns nothing where a timer fires
-  /// first or take_changes() has something new. Call it only while a task or message is under way,
+  /// first or take_change() has something new. Call it only while a task or message is under way,
   /// or waits_for_workers() is true.
   virtual std::optional<Arrival> next() = 0;
   virtual void set_timer(Seconds time) = 0;
@@ -41,15 +42,22 @@ class Executor {
 
   // Membership.
   virtual bool is_present(int /*worker*/) const { return true; }
-  /// Changes since the last call, in the order they happened. If a worker is lost while it has a
-  /// task, the task's failure reports it instead.
-  virtual std::vector<MembershipChange> take_changes() { return {}; }
+  /// The next change, in the order they happened. If a worker is lost while it has a task, the
+  /// task's failure reports it instead. One at a time: a change may cause a task for a worker whose
+  /// loss is the next change, and start() has to find it.
+  virtual std::optional<MembershipChange> take_change() { return std::nullopt; }
   /// Whether a run that has lost every worker waits for new ones to join.
   virtual bool waits_for_workers() const { return false; }
 
   /// Whether the run should pause: next() has returned nothing because of a signal. Tasks that then
   /// take too long fail.
   virtual bool interrupted() const { return false; }
+  /// Called last: waits for the tasks under way. Returns true if a thread hangs, which may use the
+  /// models, devices and data at any later time.
+  virtual bool end_tasks() { return false; }
+
+  /// Counts the merges, which run on the scheduler's thread; null: not counted.
+  virtual MainSteps* main_steps() { return nullptr; }
 
   // What updates of the global model cost. Called after the update; virtual time advances by it.
   virtual void pass_merge() {}

@@ -79,6 +79,7 @@ class GradientModel final : public GradientSharing {
     apply_gradient(setup_.network, setup_.training, step, global_, sum_.span(), touched_.rows());
     distribute(&touched_.rows());
     for (auto& worker : workers_) {
+      if (!worker.present) continue;
       worker.touched.clear();
       worker.pieces = 0;
     }

@@ -48,7 +48,9 @@ void NodeReplica::take(const Pull& pull, const Task& task) {
 }
 
 double NodeReplica::train(const Task& task) {
-  return step_through(*replica_, &data_, task);
+  const double loss = step_through(*replica_, &data_, task);
+  check_intact(data_);  // before the changes are pushed
+  return loss;
 }
 
 void NodeReplica::difference(std::span<float> push) {

@@ -39,6 +39,7 @@ void PeerReplica::measure_from(std::span<const float> reference) {
 
 double PeerReplica::train(const Task& task) {
   const double sum = step_through(*replica_, &data_, task);
+  check_intact(data_);  // before the model is sent to other peers
   for (const auto& part : task.parts) {
     if (sparse_) touched_.add_features(data_, part.slice.rows);
   }

@@ -98,7 +98,9 @@ class ReplicaModels final : public ReplicaSharing {
       }
     });
     give_all(std::move(views), everything ? nullptr : &rows);
-    for (auto& worker : workers_) worker.changed.clear();
+    for (auto& worker : workers_) {
+      if (worker.present) worker.changed.clear();
+    }
   }
 
   /// Merges on the device where all replicas are in the memory of one device: only the result goes
@@ -145,6 +147,7 @@ class ReplicaModels final : public ReplicaSharing {
     if (momentum) keep_previous();
     auto views = take_all();
     for (auto& worker : workers_) {
+      if (!worker.present) continue;
       ever_.add(worker.changed);
       worker.changed.clear();
     }

@@ -37,10 +37,15 @@ bool Scheduler::run_epoch(Position& position,
                           const std::function<bool(const StepReport&)>& after_step) {
   const std::size_t total = plan_.row_count();
   if (position.next_row >= total) return true;
+  not_training_ = now() - position.seconds;  // the order of the epoch's rows counts as training
   ledger_.open(plan_, position);
   const ClosesLedger closes{ledger_};
   after_step_ = after_step;
   pausing_ = false;
+  // Nothing may arrive before the end of the time if every worker is lost.
+  if (plan_.seconds > 0 && executor_.waits_for_workers()) {
+    executor_.set_timer(executor_.now() + plan_.seconds - position.seconds);
+  }
   distance_.reset();
   // In a resumed run, each replica has done about its share of the steps.
   for (auto& worker : statuses_) {
@@ -53,7 +58,8 @@ bool Scheduler::run_epoch(Position& position,
   const EpochRows& rows = ledger_.rows();
   // Once, unless a worker fails in the last merge: its rows are then trained in another round.
   do {
-    notify(EpochBegan{position.epoch, total, executor_.now()});
+    const std::size_t left = total - rows.next_row() + rows.behind();
+    notify(EpochBegan{position.epoch, left, executor_.now()});
     for (update_membership(); under_way_ > 0 || waits_for_workers(); update_membership()) {
       events_since_wait_ = 0;
       if (auto arrival = executor_.next()) {
@@ -61,11 +67,13 @@ bool Scheduler::run_epoch(Position& position,
       } else if (!pausing_ && executor_.interrupted()) {
         pausing_ = true;
       } else {
+        pausing_ = pausing_ || is_out_of_time();
         notify(TimerFired{executor_.now()});
       }
     }
     notify(EpochEnded{});
   } while (rows.has_behind() && !rewinds());
+  position.seconds = trained();
   if (!pausing_ && !rows.exhausted()) {
     throw Error(
         fmt::format("the policy left rows of the epoch untrained: no worker is busy, and "
@@ -174,7 +182,10 @@ void Scheduler::measure_norms() {
 template <class F>
 void Scheduler::merge_all(F merge) {
   const Seconds begin = executor_.now();
-  merge();
+  {
+    const MainSteps::Step step(executor_.main_steps());
+    merge();
+  }
   executor_.pass_merge();
   timeline_.add_merge(begin, executor_.now());
   for (int i = 0; i < static_cast<int>(statuses_.size()); ++i) {

@@ -39,8 +39,8 @@ class Scheduler {
 
   /// Trains the rest of the current epoch. Returns true when its last row is trained;
   /// position.next_row is then the row count and position.epoch is unchanged. `after_step` returns
-  /// false to pause: the tasks under way end, the global model gets their results, and a later call
-  /// continues from there.
+  /// false to pause, and the end of the plan's time is a pause too: the tasks under way end, the
+  /// global model gets their results, and a later call continues from there.
   bool run_epoch(Position& position, const std::function<bool(const StepReport&)>& after_step);
 
   /// How far the replicas were from each other when the last run_epoch ended, before they were
@@ -111,10 +111,18 @@ class Scheduler {
   /// Call for each event: very many of them without a wait are an endless loop.
   void check_progress();
 
+  // Time.
+  /// Of the executor's clock, without measurements of the distance.
+  Seconds now() const { return executor_.now() - measuring_; }
+  /// As Position::seconds.
+  Seconds trained() const { return now() - not_training_; }
+  bool is_out_of_time() const { return plan_.is_out_of_time(trained()); }
+
   // Tasks.
   void assign(const Assign& decision);
   void report_cut(const Assign& decision);
   std::optional<Slice> cut(const Assign& decision);
+  float learning_rate();
   Step next_step(const Assign& decision);
   void start_prefetching_tasks();
   void handle(Arrival arrival);
@@ -171,6 +179,9 @@ class Scheduler {
   int invalid_in_a_row_ = 0;   // pushes
   std::optional<double> distance_;
   Seconds measuring_ = 0;
+  /// now() less the seconds of training so far. In virtual time it is exactly 0, so that a resumed
+  /// run computes the same times to the bit.
+  Seconds not_training_ = 0;
   std::vector<std::string> dropped_workers_, notes_, cuts_;
 };
 

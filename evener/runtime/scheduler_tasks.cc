@@ -9,6 +9,15 @@
 
 namespace evener {
 
+namespace {
+
+double factor_for(const RateRule& rule, const Assign& decision) {
+  if (decision.update_rows == kAnyRows) return 1;
+  return rate_factor(rule, decision.update_rows > 0 ? decision.update_rows : decision.rows);
+}
+
+}  // namespace
+
 void Scheduler::report_cut(const Assign& decision) {
   if (decision.wanted == 0 || std::exchange(status(decision.worker).cut_reported, true)) return;
   cuts_.push_back(fmt::format("{}: its memory holds batches of {} rows, not of {}",
@@ -26,12 +35,17 @@ std::optional<Slice> Scheduler::cut(const Assign& decision) {
   return begun ? rows.cut(decision.worker, decision.rows) : std::nullopt;
 }
 
-Step Scheduler::next_step(const Assign& decision) {
+float Scheduler::learning_rate() {
   const double epoch = static_cast<double>(ledger_.position().epoch) + ledger_.rows().share();
-  const float rate = learning_rate_at(plan_.schedule, epoch);
+  if (plan_.seconds == 0) return learning_rate_at(plan_.schedule, epoch);
+  return learning_rate_at(plan_.schedule, epoch, plan_.time_share(trained()));
+}
+
+Step Scheduler::next_step(const Assign& decision) {
+  const float rate = learning_rate();
+  const double factor = decision.rate * factor_for(plan_.rates, decision);
   Step step;
-  step.learning_rate =
-      decision.rate == 1 ? rate : static_cast<float>(static_cast<double>(rate) * decision.rate);
+  step.learning_rate = factor == 1 ? rate : static_cast<float>(static_cast<double>(rate) * factor);
   switch (decision.work) {
     case Work::local:
     case Work::copied:
@@ -133,7 +147,8 @@ void Scheduler::complete_task(const Arrival& arrival) {
   const bool merges = workers_.size() > 1 || task.work == Work::pushed;
   ledger_.add_trained(task, arrival.loss_sum, work.merged_late && merges);
   const StepReport report{task.worker, task.rows(), loss, task.parts.front().step.learning_rate};
-  if (!after_step_(report)) pausing_ = true;
+  ledger_.position().seconds = trained();
+  if (!after_step_(report) || is_out_of_time()) pausing_ = true;
   const Seconds now = executor_.now();
   const double change = peers_ != nullptr ? peers_->change(task.worker) : 0;
   notify(Finished{task.worker, task.nominal(), now - task.assigned, now, change,
@@ -159,7 +174,10 @@ void Scheduler::apply_pushes(const ApplyPushes& decision) {
   auto& pushes = model_as<PushSharing>(models_, "ApplyPushes");
   for (const int worker : decision.workers) check_push("ApplyPushes", worker);
   const Seconds begin = executor_.now();
-  pushes.apply_pushes(decision);
+  {
+    const MainSteps::Step step(executor_.main_steps());
+    pushes.apply_pushes(decision);
+  }
   executor_.pass_apply_pushes(decision.workers.size());
   timeline_.add_merge(begin, executor_.now());
   ++version_;

@@ -43,7 +43,7 @@ void Scheduler::update_membership() {
     }
     throw Error("a worker changed in an unknown way");
   };
-  for (const MembershipChange& change : executor_.take_changes()) apply_change(change);
+  while (const auto change = executor_.take_change()) apply_change(*change);
 }
 
 bool Scheduler::waits_for_workers() const {

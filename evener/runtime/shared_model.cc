@@ -126,8 +126,9 @@ class SharedModel final : public Models {
     FloatBuffer& shared = shared_.at(static_cast<std::size_t>(vector));
     shared = std::move(values);
     for (auto& worker : workers_) {
+      if (!worker.present) continue;  // it may hang in a step
       for (auto& replica : worker.in_place) replica->give(vector, FloatBuffer::view(shared));
-      if (worker.copy && worker.present && vector > 0) worker.copy->load(vector, shared.span());
+      if (worker.copy && vector > 0) worker.copy->load(vector, shared.span());
     }
   }
   std::size_t bytes() const override { return size_ * sizeof(float); }

@@ -42,7 +42,7 @@ class VirtualTime final : public Executor {
         now_(options.begins_at) {
     for (std::size_t i = 0; i < options.devices.size(); ++i) {
       timings_.emplace_back(options.devices[i], options.seed, i);
-      if (options.devices[i].joins_at == 0) continue;
+      if (options.devices[i].joins_at <= now_) continue;
       late_.push_back(static_cast<int>(i));
       set_timer(options.devices[i].joins_at);
     }
@@ -56,10 +56,12 @@ class VirtualTime final : public Executor {
     TaskStats& stats = arrival.stats;
     stats.begin = now_;
     // Parts run side by side: the longest determines the time.
+    const int threads = task.work == Work::in_place ? 1 : timing.model().threads;
     std::size_t nonzeros = 0;
     for (const auto& part : task.parts) {
       const std::size_t own = nonzeros_of(part.slice);
-      stats.compute = std::max(stats.compute, timing.compute(now_, part.slice.rows.size(), own));
+      const Seconds takes = timing.compute(now_, part.slice.rows.size(), own, threads);
+      stats.compute = std::max(stats.compute, takes);
       nonzeros += own;
     }
     constexpr std::size_t kNonzeroBytes = 8;
@@ -118,15 +120,13 @@ class VirtualTime final : public Executor {
   bool is_present(int worker) const override {
     return timings_[static_cast<std::size_t>(worker)].model().joins_at <= now_;
   }
-  std::vector<MembershipChange> take_changes() override {
-    const auto still_late = std::stable_partition(late_.begin(), late_.end(),
-                                                  [&](int worker) { return is_present(worker); });
-    std::vector<MembershipChange> joined;
-    for (auto worker = late_.begin(); worker != still_late; ++worker) {
-      const std::size_t most = timings_[static_cast<std::size_t>(*worker)].model().memory_rows;
-      joined.push_back({MembershipChange::Kind::joined, *worker, "", most});
-    }
-    late_.erase(late_.begin(), still_late);
+  std::optional<MembershipChange> take_change() override {
+    const auto worker =
+        std::find_if(late_.begin(), late_.end(), [&](int i) { return is_present(i); });
+    if (worker == late_.end()) return std::nullopt;
+    const std::size_t most = timings_[static_cast<std::size_t>(*worker)].model().memory_rows;
+    MembershipChange joined{MembershipChange::Kind::joined, *worker, "", most};
+    late_.erase(worker);
     return joined;
   }
 

@@ -172,6 +172,8 @@ class CommandTest : public testing::Test {
                                  "--learning-rate",
                                  "0.02",
                                  "--global-batch-size",
+                                 "16",
+                                 "--reference-batch",
                                  "16"};
     all.insert(all.end(), more.begin(), more.end());
     return all;

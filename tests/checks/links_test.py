@@ -1,5 +1,5 @@
-"""Every relative link of the documentation leads to a file or a heading, and every source file that
-a page names exists. The changelog names old files, and docs/adding_*.md files yet to be written."""
+"""Every relative link of the documentation leads to a file or a heading, and every source file and
+every test that a page names exists. The changelog names old files, and docs/adding_*.md files yet to be written."""
 import pathlib
 import re
 import tempfile
@@ -9,6 +9,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md")]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NAMED_FILE = re.compile(r"`((?:evener|tests|bench|scripts|examples|cmake|docs)/[\w./-]+\.(?:cc|h|py|cu|cl|md|toml|svg))`")
+# Test suites are CamelCase, and so are their tests.
+NAMED_TEST = re.compile(r"`((?:[A-Z]\w+|\w+_test)\.[A-Z]\w+)`")
+PAGES_WITH_TESTS = [ROOT / "SECURITY.md", ROOT / "docs/reliability.md"]
 
 
 def prose(page):
@@ -34,6 +37,16 @@ def broken_links(page):
             yield target
 
 
+def tests_in(root):
+    """Suite.Name of C++ tests, module.Class of the fault tests."""
+    names = set()
+    for file in root.glob("tests/**/*_test.cc"):
+        names |= {".".join(test) for test in re.findall(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", file.read_text(), re.M)}
+    for file in root.glob("tests/faults/*_test.py"):
+        names |= {f"{file.stem}.{name}" for name in re.findall(r"^class (\w+)", file.read_text(), re.M)}
+    return names
+
+
 class Links(unittest.TestCase):
     maxDiff = None
 
@@ -56,6 +69,12 @@ class Links(unittest.TestCase):
             if not page.name.startswith(("CHANGELOG", "adding_")) and not (ROOT / name).exists()
         ]
         self.assertEqual(missing, [])
+
+    def test_every_test_that_is_named_exists(self):
+        tests = tests_in(ROOT)
+        named = {test for page in PAGES_WITH_TESTS for test in NAMED_TEST.findall(prose(page))}
+        self.assertGreater(len(named), 40)
+        self.assertEqual(sorted(named - tests), [])
 
 
 if __name__ == "__main__":

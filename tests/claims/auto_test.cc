@@ -62,20 +62,31 @@ DeviceModel cores(double speed) {
 
 class Auto : public OnClaimSets {};
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// The median of the seeds: evaluations are an epoch apart, so single times differ by that.
 TEST_P(Auto, OnSeveralDevicesIsNeitherLaterNorWorseThanOnOne) {
-  for (const std::uint64_t seed : {1, 2}) {
-    const Curve alone = curve_of(GetParam(), {cores(1)}, seed);
-    for (const double second : {1.0, 0.5, 0.02}) {
-      const Curve pair = curve_of(GetParam(), {cores(1), cores(second)}, seed);
-      fmt::print("second at {:g}: best {:.2f} against {:.2f}, {:.2f} s to it against {:.2f} s\n",
-                 second, 100 * pair.best, 100 * alone.best, pair.time_to(0.98 * alone.best),
-                 alone.time_to(0.98 * alone.best));
-      EXPECT_GT(pair.best, alone.best - kNoise) << second;
-      for (const double share : {0.9, 0.95, 0.98}) {
-        const double target = share * alone.best;
-        EXPECT_LE(pair.time_to(target - kNoise), 1.05 * alone.time_to(target) + kTrials)
-            << second << " to " << target;
+  std::vector<Curve> alone;
+  for (const std::uint64_t seed : {1, 2, 3})
+    alone.push_back(curve_of(GetParam(), {cores(1)}, seed));
+  for (const double second : {1.0, 0.5, 0.02}) {
+    std::vector<Curve> pair;
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      pair.push_back(curve_of(GetParam(), {cores(1), cores(second)}, seed));
+      fmt::print("second at {:g}: best {:.2f} against {:.2f}\n", second, 100 * pair.back().best,
+                 100 * alone[seed - 1].best);
+      EXPECT_GT(pair.back().best, alone[seed - 1].best - kNoise) << second;
+    }
+    for (const double share : {0.9, 0.95, 0.98}) {
+      std::vector<double> together, by_itself;
+      for (std::size_t i = 0; i < alone.size(); ++i) {
+        together.push_back(pair[i].time_to(share * alone[i].best - kNoise));
+        by_itself.push_back(alone[i].time_to(share * alone[i].best));
       }
+      EXPECT_LE(median(together), 1.05 * median(by_itself) + kTrials) << second << " to " << share;
     }
   }
 }
@@ -87,17 +98,17 @@ TEST_P(Auto, KeepsACardWhoseStepsCostMuchWhateverTheirSize) {
   gpu.fixed = 8e-3;
   gpu.name = "gpu";
   std::vector<double> together, by_itself;  // seconds to the target, by seed
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  double between = 0;                       // two evaluations: the resolution of these times
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
     const Curve alone = curve_of(GetParam(), {gpu}, seed);
     const Curve pair = curve_of(GetParam(), {cores(1), gpu}, seed);
     const double target = 0.98 * alone.best;
+    between = alone.seconds[1] - alone.seconds[0];
     by_itself.push_back(alone.time_to(target));
     together.push_back(pair.time_to(target - kNoise));
     fmt::print("{:.2f} s together, {:.2f} s alone\n", together.back(), by_itself.back());
   }
-  std::sort(together.begin(), together.end());
-  std::sort(by_itself.begin(), by_itself.end());
-  EXPECT_LE(together[1], 1.05 * by_itself[1] + kTrials);
+  EXPECT_LE(median(together), 1.05 * median(by_itself) + kTrials + between);
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Auto, testing::ValuesIn(claim_sets(kBibtex)), name_of_set);

@@ -52,10 +52,9 @@ double target_loss(const Comparison& cpu) {
   return losses[losses.size() / 2];
 }
 
-// In the paper both forms are faster than either device alone. Here the adaptive form is, once its
-// bounds are narrow and the learning rate grows with the batch; plain hogbatch is ahead of the
-// accelerator and about level with the CPU, whose small steps do nearly all of its learning. On the
-// made set the CPU alone is the first, and the adaptive form has by far the best loss at the end.
+// As in the paper, both forms are faster than either device alone. With plain SGD small steps learn
+// most, so the published form, with steps of one row, is the first; the adaptive one, with our
+// batches, has the better loss at the end.
 TEST_P(Hogbatch, ThePairAgainstEitherAlone) {
   Claim cpu_alone = claim(GetParam(), {"hogwild"}, {cpu_of_16_threads()}, 4);
   cpu_alone.options.evaluations_per_epoch = 10;  // about as often in time as the others
@@ -65,28 +64,25 @@ TEST_P(Hogbatch, ThePairAgainstEitherAlone) {
     return claimed.run();
   };
   const Comparison cpu = run(cpu_alone);
-  const Comparison accelerator = run(claim(GetParam(), {"hogbatch"}, {card(1, 10e-6)}, 60));
-  const Comparison pair =
-      run(claim(GetParam(),
-                {"hogbatch", "adaptive-hogbatch:cpu-max=16:accelerator-max=512:rate-scaling=sqrt"},
-                {cpu_of_16_threads(), card(1, 10e-6)}, 40));
+  const Comparison accelerator =
+      run(claim(GetParam(), {"hogbatch:preset=paper"}, {card(1, 10e-6)}, 60));
+  const Comparison pair = run(claim(GetParam(), {"hogbatch:preset=paper", "adaptive-hogbatch"},
+                                    {cpu_of_16_threads(), card(1, 10e-6)}, 40));
 
   EXPECT_LT(median_time(pair, 0), median_time(accelerator, 0));
-  EXPECT_LT(median_time(pair, 0), 1.25 * median_time(cpu, 0));
+  EXPECT_LT(median_time(pair, 0), median_time(cpu, 0));
   EXPECT_LT(median_time(pair, 1), median_time(accelerator, 0));
-  if (GetParam().made()) {
-    EXPECT_LT(pair.strategies[1].final_quality().median,
-              0.97 * cpu.strategies[0].final_quality().median);
-  } else {
-    EXPECT_LT(median_time(pair, 1), median_time(cpu, 0));
-  }
+  EXPECT_LT(median_time(pair, 1), median_time(cpu, 0));
+  EXPECT_LT(pair.strategies[1].final_quality().median,
+            0.97 * cpu.strategies[0].final_quality().median);
   EXPECT_GT(update_ratio(pair.strategies[0]), 5);
+  // Small steps at the end of each epoch count as updates, too.
   EXPECT_GT(update_ratio(pair.strategies[1]), 0.5);
-  EXPECT_LT(update_ratio(pair.strategies[1]), 2);
+  EXPECT_LT(update_ratio(pair.strategies[1]), update_ratio(pair.strategies[0]) / 10);
 }
 
 TEST_P(Hogbatch, OverwritingTheModelCostsMoreThanItSaves) {
-  Claim claimed = claim(GetParam(), {"hogbatch", "hogbatch:writeback=overwrite"},
+  Claim claimed = claim(GetParam(), {"hogbatch:preset=paper", "hogbatch:preset=released"},
                         {cpu_of_16_threads(), card(1, 10e-6)}, 20);
   const Comparison comparison = claimed.run();
   EXPECT_LT(comparison.strategies[0].final_quality().median,

@@ -53,6 +53,18 @@ TEST_F(FileTest, WhatIsWrittenIsMapped) {
   EXPECT_EQ(files(), 1U);
 }
 
+TEST_F(FileTest, AWholeFileIsReadUpToItsLimit) {
+  write_atomically(name("a"), std::as_bytes(std::span("\xEF\xBB\xBFtext", 7)));
+  EXPECT_EQ(read_whole_file(name("a")), "text");
+  EXPECT_EQ(read_whole_file(name("a"), 7), "text");
+  try {
+    read_whole_file(name("a"), 6);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), name("a") + ": is longer than 6 bytes");
+  }
+}
+
 TEST_F(FileTest, WithoutCommitTheOldFileStays) {
   write_atomically(name("a"), std::as_bytes(std::span("old", 3)));
   {

@@ -57,6 +57,12 @@ TEST(Libsvm, CommentsAndBlankLines) {
   EXPECT_EQ(features_of(data), (Rows{{{0, 1}}, {{1, 1}}, {}}));
 }
 
+TEST(Libsvm, AByteOrderMarkIsSkipped) {
+  EXPECT_EQ(features_of(libsvm_data("\xEF\xBB\xBF"
+                                    "1 1:1\n")),
+            (Rows{{{0, 1}}}));
+}
+
 TEST(Libsvm, KnownClassesKeepTheirOrder) {
   ReadOptions options;
   options.label_names = {"1", "-1", "other"};

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 template <class Work>
-std::string error_of(Work&& work) {
+std::string reading_error_of(Work&& work) {
   try {
     work();
   } catch (const Error& error) {
@@ -64,11 +64,11 @@ TEST(PackageIndex, KeepsTheHighestVersionOfAPackage) {
 }
 
 TEST(PackageIndex, NamesTheLineThatIsWrong) {
-  EXPECT_THAT(error_of([] { parse_package_index("Package: a\n b\nnonsense\n", "f"); }),
+  EXPECT_THAT(reading_error_of([] { parse_package_index("Package: a\n b\nnonsense\n", "f"); }),
               HasSubstr("f:3: not `Field: value`"));
-  EXPECT_THAT(error_of([] { parse_package_index("nonsense\n continued: here\n", "f"); }),
+  EXPECT_THAT(reading_error_of([] { parse_package_index("nonsense\n continued: here\n", "f"); }),
               HasSubstr("f:1: not `Field: value`"));
-  EXPECT_THAT(error_of([] { parse_package_index("Version: 1\n\n", "f"); }),
+  EXPECT_THAT(reading_error_of([] { parse_package_index("Version: 1\n\n", "f"); }),
               HasSubstr("f:2: a record without Package:"));
   EXPECT_THAT(parse_package_index("", "f"), IsEmpty());
 }
@@ -91,7 +91,7 @@ TEST(PackageIndex, ReadsCompressedAndPlainFiles) {
 TEST(PackageIndex, SaysWhatIsWrongWithAFile) {
   const TestFolder folder;
   const auto error = [](const std::string& path) {
-    return error_of([&] { read_package_index(path); });
+    return reading_error_of([&] { read_package_index(path); });
   };
   EXPECT_THAT(error(folder.file("absent")), HasSubstr("absent: there is no such file"));
   EXPECT_THAT(error(folder.file("empty", "")), HasSubstr("holds no package"));

@@ -171,7 +171,7 @@ TEST(Multilabel, HeadersAreChecked) {
 TEST(Multilabel, LyingHeadersCostNoMemory) {
   EXPECT_THAT(error_of("99999999999999999 5 5\n1 0:1\n"), StartsWith("f:1: the header promises"));
   EXPECT_THAT(error_of("1 9999999999 5\n1 0:1\n"),
-              StartsWith("f:1: the header's number of features is too large"));
+              StartsWith("f:1: the header's number of features is too large: at most 4294967295"));
   EXPECT_THAT(error_of("1 5 18446744073709551617\n1 0:1\n"),
               StartsWith("f:1: the header's number of labels is too large"));
   EXPECT_EQ(multilabel_data("1 4294967295 5\n1 0:1\n").feature_count, 4294967295U);

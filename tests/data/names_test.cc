@@ -32,6 +32,10 @@ TEST(Names, ReadBackAsWritten) {
 TEST(Names, ReadFilesOfOtherEditors) {
   const TestFolder folder;
   EXPECT_THAT(read_names(folder.file("n.txt", "a\r\nb")), ElementsAre("a", "b"));
+  EXPECT_THAT(read_names(folder.file("m.txt",
+                                     "\xEF\xBB\xBF"
+                                     "a\nb\n")),
+              ElementsAre("a", "b"));
   EXPECT_THAT(read_names(folder.file("e.txt", "")), IsEmpty());
 }
 

@@ -2,6 +2,7 @@
 #include "evener/device/update_rule.h"
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -61,6 +62,34 @@ TEST(AdamUpdate, TheBoundIsTight) {
   const double share = least_share_of_square(0.9F, 0.999F);
   EXPECT_GT(v, share * m * m);
   EXPECT_LT(v, 1.02 * share * m * m);
+}
+
+// Instruction sets may replace roots and divisions by estimates that they refine.
+class StepLength : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    use_instruction_set(GetParam(), [] {});
+  }
+  void TearDown() override {
+    use_instruction_set(instruction_sets().front(), [] {});
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Sets, StepLength, testing::ValuesIn(instruction_sets()));
+
+TEST_P(StepLength, IsExactForGradientsOfAnySize) {
+  for (float gradient = 1e-18F; gradient < 1e15F; gradient *= 3.7F) {
+    State state;
+    state.gradient.data()[0] = gradient;
+    state.gradient.data()[1] = -gradient;
+    const UpdateRule rule = update_rule({.optimizer = Optimizer::adam}, {3, 1.0F});
+    state.update(rule);
+    const double m = state.m.data()[0], v = state.v.data()[0];
+    const double step = rule.learning_rate * m / (std::sqrt(v) * rule.root_scale + rule.epsilon);
+    EXPECT_NEAR(state.weight.data()[0], -step, 1e-6 * step) << gradient;
+    EXPECT_NEAR(state.weight.data()[1], step, 1e-6 * step) << gradient;
+    EXPECT_EQ(state.weight.data()[2], 0) << "no gradient, no step";
+  }
 }
 
 TEST(AdamUpdate, HasNoBoundWhereTheFirstSumOutlivesTheSecond) {

@@ -18,6 +18,7 @@ COMMAND = os.environ["EVENER_COMMAND"]
 FAST = ["--heartbeat", "0.3", "--suspect", "1", "--evict", "2.5"]
 ROWS = 3000
 LONG = 5000  # epochs: the test interrupts such a run
+PATIENCE = 240  # seconds: a wait that takes longer has failed, also on a busy machine
 
 
 def has_terminals():
@@ -40,6 +41,13 @@ def hang(thread):
         if trace(request, thread, None, None) != 0:
             raise OSError(ctypes.get_errno(), "ptrace")
     os.waitpid(thread, WAIT_ALL)
+
+
+def hang_until_end(thread):
+    """As `hang`, for a thread that is not the first one of a child: its process does not count as ended before its
+    tracer has waited for the thread."""
+    hang(thread)
+    threading.Thread(target=os.waitpid, args=(thread, WAIT_ALL), daemon=True).start()
 
 
 def can_trace():
@@ -67,7 +75,7 @@ def on_terminal(columns, arguments, prefix=()):
     except OSError:  # it has ended
         pass
     os.close(ours)
-    process.wait(20)
+    process.wait(PATIENCE)
     return shown.decode().splitlines()
 
 
@@ -97,7 +105,7 @@ class Process:
     def said(self):
         return "\n".join(self.lines)
 
-    def wait_for(self, pattern, seconds=40):
+    def wait_for(self, pattern, seconds=PATIENCE):
         """The match of a line of standard error."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -112,7 +120,7 @@ class Process:
     def send(self, number):
         self.process.send_signal(number)
 
-    def finish(self, seconds=60):
+    def finish(self, seconds=PATIENCE):
         """Its exit code."""
         try:
             code = self.process.wait(seconds)
@@ -141,7 +149,7 @@ class Cluster:
         self.data = self.path / "data"
         made = subprocess.run([COMMAND, "dataset", "synthetic", "-o", str(self.data), "--rows", str(ROWS),
                                "--features", "300", "--labels", "100", "--seed", "5"],
-                              env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=60)
+                              env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=PATIENCE)
         assert made.returncode == 0, made.stderr
         self.run = self.path / "run"
         self.strategy, self.counts, self.epochs, self.listen, self.optimizer = strategy, workers, epochs, listen, optimizer
@@ -163,12 +171,14 @@ class Cluster:
         what = (["--resume", str(self.run)] if resume else
                 [str(self.data / "train.txt"), "--test", str(self.data / "test.txt"), "-o", str(self.run),
                  "--strategy", self.strategy, "--epochs", str(self.epochs), "--hidden", "32",
-                 "--optimizer", self.optimizer, "--learning-rate", "0.01" if self.optimizer == "adam" else "0.5", "--global-batch-size", "48",
+                 "--optimizer", self.optimizer, "--learning-rate", "0.01" if self.optimizer == "adam" else "0.5",
+                 "--global-batch-size", "48", "--reference-batch", "48",
                  "--checkpoint-every", "1"])
         coordinator = Process(["coordinator", *what, "--workers", self.counts, "--listen", self.listen, "--json",
                                *self.options], self.prefix, self.environment)
         self.processes.append(coordinator)
-        self.port = int(coordinator.wait_for(r"at \S+:(\d+)").group(1))
+        if self.listen.endswith(":0"):
+            self.port = int(coordinator.wait_for(r"at \S+:(\d+)").group(1))
         return coordinator
 
     def start_server(self, address="127.0.0.1", prefix=()):
@@ -192,13 +202,13 @@ class Cluster:
     def status(self):
         host = self.listen.rpartition(":")[0]
         asked = subprocess.run([*self.prefix, COMMAND, "status", f"{host}:{self.port}", "--json"],
-                               capture_output=True, text=True, timeout=20)
+                               capture_output=True, text=True, timeout=PATIENCE)
         return json.loads(asked.stdout) if asked.returncode == 0 else {}
 
     def shown_status(self, columns):
         return on_terminal(columns, ["status", f"127.0.0.1:{self.port}"])
 
-    def wait_for(self, node, condition, seconds=40):
+    def wait_for(self, node, condition, seconds=PATIENCE):
         """Waits until the coordinator reports this status of the node."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

@@ -10,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-from cluster import COMMAND, Process
+from cluster import COMMAND, PATIENCE, Process, can_trace, hang_until_end
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cluster/transport/conformance"))
 from ranks import launcher  # noqa: E402
@@ -26,7 +26,7 @@ class Ranks(unittest.TestCase):
         self.path = pathlib.Path(folder.name)
         self.environment = {"EVENER_CACHE_DIR": str(self.path / "cache"), "OMP_NUM_THREADS": "1"}
         subprocess.run([COMMAND, "dataset", "synthetic", "-o", str(self.path / "data"), "--rows", "3000", "--features", "300",
-                        "--labels", "100", "--seed", "5"], check=True, capture_output=True, timeout=60)
+                        "--labels", "100", "--seed", "5"], check=True, capture_output=True, timeout=PATIENCE)
 
     def start(self, ranks, *arguments, survive=False):
         before, environment = launcher(FAMILY, ranks, survive)
@@ -34,8 +34,8 @@ class Ranks(unittest.TestCase):
         self.addCleanup(process.end)
         return process
 
-    def new(self, name, *more):
-        return [str(self.path / "data"), "-o", str(self.path / name), "--hidden", "32", "--optimizer", "sgd", "--learning-rate", "0.5",
+    def new(self, name, *more, hidden=32):
+        return [str(self.path / "data"), "-o", str(self.path / name), "--hidden", str(hidden), "--optimizer", "sgd", "--learning-rate", "0.5",
                 "--global-batch-size", "12", *more]
 
     def model(self, name):
@@ -53,7 +53,7 @@ class Ranks(unittest.TestCase):
                 return int(entry.name)
         raise AssertionError(f"rank {rank} of {name} is not running")
 
-    def wait_for_checkpoint(self, process, name, seconds=40):
+    def wait_for_checkpoint(self, process, name, seconds=PATIENCE):
         deadline = time.monotonic() + seconds
         while not list((self.path / name).glob("checkpoints/step-*/state.safetensors")):
             self.assertLess(time.monotonic(), deadline, process.said())
@@ -95,7 +95,7 @@ class Ranks(unittest.TestCase):
         process = self.start(3, *self.new(name, "--strategy", strategy, "--epochs", "100000", "--checkpoint-every", "1"))
         self.wait_for_checkpoint(process, name)
         os.kill(self.process_of(2, name), signal.SIGKILL)
-        code = process.finish(30)
+        code = process.finish()
         self.assertNotEqual(code, 0, process.said())
         return process
 
@@ -124,16 +124,40 @@ class Ranks(unittest.TestCase):
         process = self.start(3, *self.new(strategy, "--strategy", strategy, "--epochs", "100000"), survive=True)
         process.wait_for(begun)
         os.kill(self.process_of(2, strategy), signal.SIGKILL)
-        process.finish(40)
+        process.finish()
         # A rank that dies while it writes to shared memory can block the other ranks in MPI.
         self.assertRegex(process.said(), r"error: rank [12] is lost: no heartbeat for 1\d s; go on with: mpirun -n 3")
         self.assertTrue(list((self.path / strategy).glob("checkpoints/step-*")))
+
+    @unittest.skipUnless(can_trace(), "this process may not trace others")
+    def test_a_rank_that_hangs_in_a_step_ends_the_run(self):
+        name = "hung"
+        process = self.start(3, *self.new(name, "--strategy", "gossip", "--epochs", "100000", "--checkpoint-every", "1",
+                                          "--stall-timeout", "3", hidden=1024))
+        self.wait_for_checkpoint(process, name)
+        hang_until_end(self.process_of(2, name))
+        self.assertNotEqual(process.finish(), 0, process.said())
+        self.assertRegex(process.said(), "error: cpu:1: it hangs: no progress for 3 s")
+        self.assertGreaterEqual(self.epoch_of(name), 1)
+
+    @unittest.skipUnless(can_trace(), "this process may not trace others")
+    def test_a_worker_rank_that_hangs_ends_the_run(self):
+        process = self.start(3, *self.new("hung", "--strategy", "dasp", "--epochs", "100000", "--checkpoint-every", "1",
+                                          "--stall-timeout", "3"), survive=True)
+        self.wait_for_checkpoint(process, "hung")
+        hung = self.process_of(2, "hung")
+        hang_until_end(hung)
+        process.finish()
+        self.assertRegex(process.said(), "error: rank 2 is lost: it hangs: heartbeats, but no progress for [34] s; go on with: "
+                                         "mpirun -n 3")
+        self.assertGreaterEqual(self.epoch_of("hung"), 1)
+        self.assertFalse(pathlib.Path(f"/proc/{hung}/cmdline").exists(), "no process is left")
 
     def test_a_signal_is_reported_once(self):
         process = self.start(3, *self.new("run", "--strategy", "gossip", "--epochs", "100000"))
         process.wait_for("epoch 1/")
         process.send(signal.SIGTERM)
-        code = process.finish(30)
+        code = process.finish()
         self.assertLessEqual(process.said().count("evener: stopping"), 1, process.said())
         if FAMILY == "openmpi":  # the other launcher kills all ranks at once, and may exit with 0
             self.assertEqual(process.said().count("evener: stopping"), 1, process.said())
@@ -149,7 +173,7 @@ class Ranks(unittest.TestCase):
         process = self.start(3, *self.new("run", "--strategy", "gossip", "--epochs", "100000"), survive=True)
         process.wait_for("peer 2 is there")
         signal_file.write_text("0")
-        process.finish(40)
+        process.finish()
         self.assertRegex(process.said(), "error: MPI's library has not come back from a call for 10 s.*; go on with: mpirun -n 3")
         self.assertTrue(list((self.path / "run").glob("checkpoints/step-*")))
 
@@ -163,7 +187,7 @@ class Ranks(unittest.TestCase):
         self.assertIn("--strategy sync: is for the devices of one machine", process.said())
 
     def refusal(self, command, *arguments):
-        outcome = subprocess.run([command, "train", *self.new("run"), *arguments], capture_output=True, text=True, timeout=60,
+        outcome = subprocess.run([command, "train", *self.new("run"), *arguments], capture_output=True, text=True, timeout=PATIENCE,
                                  env={**launcher(FAMILY, 1)[1], **self.environment})
         self.assertEqual(outcome.returncode, 2, outcome.stderr)
         return outcome.stderr
@@ -177,7 +201,7 @@ class Ranks(unittest.TestCase):
         self.assertIn("no plug-in for it", self.refusal(alone, "--transport", f"mpi:{FAMILY}"))
         (alone.parent / f"libevener_mpi_{FAMILY}.so").write_bytes(b"")
         self.assertIn("cannot be used here", self.refusal(alone, "--transport", f"mpi:{FAMILY}"))
-        linked = subprocess.run(["ldd", COMMAND], capture_output=True, text=True, check=True, timeout=60).stdout
+        linked = subprocess.run(["ldd", COMMAND], capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
         self.assertNotRegex(linked, "libmpi|libmpich")
 
 

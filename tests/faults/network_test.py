@@ -7,13 +7,13 @@ import time
 import unittest
 
 from peer_group import PeerGroup, braked
-from cluster import Cluster, LONG
+from cluster import Cluster, LONG, PATIENCE
 
 HOSTS = {"coordinator": "10.77.0.1", "worker": "10.77.0.2"}
 
 
 def sh(*words, check=True):
-    return subprocess.run(words, check=check, capture_output=True, text=True, timeout=30)
+    return subprocess.run(words, check=check, capture_output=True, text=True, timeout=PATIENCE)
 
 
 class Network:
@@ -55,6 +55,15 @@ class Network:
         yield
         for host in HOSTS:
             self.on(host, "iptables", "-F")
+
+    @contextlib.contextmanager
+    def slowed(self, rate):
+        """Limits what each side sends, as 1mbit."""
+        for host in HOSTS:
+            self.on(host, "tc", "qdisc", "add", "dev", self.ends[host], "root", "tbf", "rate", rate, "burst", "16kb", "latency", "400ms")
+        yield
+        for host in HOSTS:
+            self.on(host, "tc", "qdisc", "del", "dev", self.ends[host], "root")
 
 
 def can_make_networks():

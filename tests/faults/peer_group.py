@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from cluster import COMMAND, Process
+from cluster import COMMAND, PATIENCE, Process
 
 
 def free_addresses(count):
@@ -53,7 +53,7 @@ class PeerGroup(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.path = pathlib.Path(folder.name)
         subprocess.run([COMMAND, "dataset", "synthetic", "-o", str(self.path / "data"), "--rows", "3000", "--features", "300",
-                        "--labels", "100", "--seed", "5"], check=True, capture_output=True, timeout=60)
+                        "--labels", "100", "--seed", "5"], check=True, capture_output=True, timeout=PATIENCE)
         self.addresses = free_addresses(3)
 
     def run_peer(self, words, rank, options=(), prefix=()):

@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 from peer_group import PeerGroup, braked, free_addresses
-from cluster import COMMAND
+from cluster import COMMAND, LONG, PATIENCE, can_trace, hang
 
 
 class Lost(PeerGroup):
@@ -48,6 +48,35 @@ class Lost(PeerGroup):
             self.assertTrue((self.path / f"run{rank}/best.safetensors").exists())
             trace = json.loads((self.path / f"run{rank}/trace.json").read_text())
             self.assertTrue(any(event["name"] == "step" and event["tid"] == rank + 1 for event in trace["traceEvents"]))
+
+
+@unittest.skipUnless(can_trace(), "this process may not trace others")
+class Hung(PeerGroup):
+    def test_the_others_go_on_and_a_signal_ends_it(self):
+        # Large steps: the thread is in one, or handles messages, almost always.
+        peers = self.start_all(LONG, hidden=1024, batch=48, options=["--evict", "2"])
+        hung = peers.pop("run1")
+        hang(hung.process.pid)
+        for peer in peers.values():
+            peer.wait_for("peer 1: no heartbeat")
+        hung.send(signal.SIGINT)
+        self.assertEqual(hung.finish(), 130, hung.said())
+        self.assertRegex(hung.said(), "interrupted: cpu:1: it hangs: .*; ended without a new checkpoint")
+        for peer in peers.values():
+            peer.send(signal.SIGINT)
+        for peer in peers.values():
+            self.assertEqual(peer.finish(), 130, peer.said())
+
+    def test_it_ends_by_itself(self):
+        peers = self.start_all(LONG, hidden=1024, batch=48, options=["--evict", "2", "--stall-timeout", "3"])
+        hung = peers.pop("run1")
+        hang(hung.process.pid)
+        self.assertEqual(hung.finish(), 1, hung.said())
+        self.assertRegex(hung.said(), "error: cpu:1: it hangs: no progress for 3 s")
+        for peer in peers.values():
+            peer.send(signal.SIGINT)
+        for peer in peers.values():
+            self.assertEqual(peer.finish(), 130, peer.said())
 
 
 class ComeAndGo(PeerGroup):
@@ -119,7 +148,7 @@ class ComeAndGo(PeerGroup):
 class Secured(PeerGroup):
     def certificates(self, name):
         """Makes certificates with a separate authority."""
-        subprocess.run([COMMAND, "certs", str(self.path / name), "--hosts", "127.0.0.1"], check=True, capture_output=True, timeout=60)
+        subprocess.run([COMMAND, "certs", str(self.path / name), "--hosts", "127.0.0.1"], check=True, capture_output=True, timeout=PATIENCE)
         return ["--tls", str(self.path / name)]
 
     def test_peers_of_one_authority_end_with_one_model(self):
@@ -133,6 +162,8 @@ class Secured(PeerGroup):
         for stranger in peers[2:]:
             self.assertEqual(stranger.finish(), 1, stranger.said())
             self.assertIn("no peer for 3 s", stranger.said())
+        self.assertRegex(peers[2].said(), r"no peer for 3 s: .* \(are the certificates of --tls on both sides of one authority")
+        self.assertNotIn("wait longer", peers[2].said())
         for result in self.check_same_end({"run0": peers[0], "run1": peers[1]}, 2):
             self.assertEqual([device["updates"] for device in result["devices"][2:]], [0, 0])
         for peer in peers[:2]:

@@ -1,13 +1,33 @@
 """Workers and coordinators as separate processes that are killed, stopped and disconnected."""
+import contextlib
+import pathlib
 import signal
+import subprocess
+import tempfile
 import time
 import unittest
 
-from cluster import Cluster, LONG, ROWS, can_trace, has_terminals, hang
+from cluster import COMMAND, Cluster, LONG, PATIENCE, ROWS, Process, can_trace, has_terminals, hang, hang_until_end
 
 
 def trained(result):
     return sum(node["rows"] for node in result["devices"])
+
+
+def new_data(folder):
+    """A data set in this folder."""
+    subprocess.run([COMMAND, "dataset", "synthetic", "-o", f"{folder}/data", "--rows", str(ROWS), "--features", "300",
+                    "--labels", "100", "--seed", "5"], check=True, capture_output=True, timeout=PATIENCE)
+    return [f"{folder}/data"]
+
+
+def children_of(process):
+    children = []
+    for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):  # it has ended
+            if f"PPid:\t{process}\n" in status.read_text():
+                children.append(int(status.parent.name))
+    return children
 
 
 class Killed(unittest.TestCase):
@@ -32,9 +52,7 @@ class Killed(unittest.TestCase):
             cluster.wait_for_pushes(0, 3)
             for worker in cluster.workers:
                 worker.send(signal.SIGKILL)
-            began = time.monotonic()
             cluster.result(code=1)
-            self.assertLess(time.monotonic() - began, 30)
             self.assertIn("no worker is there; waiting for one for 3 s", cluster.coordinator.said())
             self.assertRegex(cluster.coordinator.said(), "no worker of 2 for 3 s: .* --resume|no checkpoint yet")
 
@@ -167,6 +185,24 @@ class Hung(unittest.TestCase):
                 self.assertEqual(result["ended"], "signal")
                 self.assertTrue(any((cluster.run / "checkpoints").iterdir()))
 
+    def test_workers_of_this_machine(self):
+        for stall, code in ((["--stall-timeout", "3"], 0), ([], 130)):
+            with self.subTest(code), tempfile.TemporaryDirectory() as folder:
+                process = Process(["train", *new_data(folder), "--nodes", "2", "--strategy", "asp", "--epochs", "12" if stall else str(LONG),
+                                   "-o", f"{folder}/run", "--checkpoint-every", "1", "--hidden", "32", "--emulate",
+                                   "node0=x0.05,node1=x0.05", *stall])
+                self.addCleanup(process.end)
+                process.wait_for(r"epoch 1/")
+                workers = children_of(process.process.pid)
+                self.assertEqual(len(workers), 2)
+                hang_until_end(workers[1])
+                if not stall:
+                    process.send(signal.SIGINT)
+                self.assertEqual(process.finish(), code, process.said())
+                if stall:
+                    self.assertRegex(process.said(), "node [01]: (it hangs|no heartbeat)")
+                self.assertTrue(any(pathlib.Path(folder, "run/checkpoints").iterdir()))
+
     def test_a_hung_server_ends_the_run(self):
         with Cluster("bsp", workers="1", epochs=LONG, options=["--servers", "1", "--stall-timeout", "3"]) as cluster:
             server = cluster.start_server()
@@ -183,7 +219,7 @@ class Interrupted(unittest.TestCase):
             cluster.start_worker(0, emulate="x0.00001")
             cluster.workers[0].wait_for("joined as node 0")
             cluster.workers[0].send(signal.SIGINT)
-            self.assertEqual(cluster.workers[0].finish(10), 130)
+            self.assertEqual(cluster.workers[0].finish(), 130)
 
     def test_a_worker_that_leaves_reports_it(self):
         with Cluster("asp", workers="2", epochs=3) as cluster:

@@ -3,8 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include <sys/mman.h>
-#include <unistd.h>
+#include "tests/fuzz/memory_file.h"
 
 #include "evener/core/error.h"
 #include "evener/run/artifacts/model.h"
@@ -12,27 +11,6 @@
 #include "evener/run/artifacts/tensor_header.h"
 
 namespace {
-
-/// A file in memory that can be opened by name.
-class MemoryFile {
- public:
-  MemoryFile() : descriptor_(memfd_create("tensors", MFD_CLOEXEC)) {
-    if (descriptor_ < 0) std::abort();
-  }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() { close(descriptor_); }
-
-  void put(const std::uint8_t* data, std::size_t size) const {
-    const bool done = ftruncate(descriptor_, 0) == 0 &&
-                      pwrite(descriptor_, data, size, 0) == static_cast<ssize_t>(size);
-    if (!done) std::abort();
-  }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
- private:
-  int descriptor_;
-};
 
 void read_everything(const std::string& path) {
   const evener::TensorFile file(path);
@@ -74,8 +52,8 @@ void try_to(Action action) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const MemoryFile file;
-  file.put(data, size);
+  static const evener::MemoryFile file;
+  file.put({reinterpret_cast<const char*>(data), size});
   try_to([&] { read_everything(file.path()); });
   try_to([&] { evener::load_model(file.path()); });
   bool accepted = true;

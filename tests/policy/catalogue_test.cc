@@ -105,7 +105,9 @@ TEST(Catalogue, ThePresetIsAppliedFirstWhereverItIsWritten) {
 
 TEST(Catalogue, AChoicePrintsWhatDiffersFromTheDefaults) {
   EXPECT_EQ(parse_strategy("adaptive-sgd").text(), "adaptive-sgd");
-  EXPECT_EQ(parse_strategy("adaptive-sgd:gamma=0:delta=0.1").text(), "adaptive-sgd:gamma=0");
+  EXPECT_EQ(parse_strategy("adaptive-sgd:gamma=0.5:delta=0.1").text(), "adaptive-sgd:gamma=0.5");
+  EXPECT_EQ(parse_strategy("adaptive-sgd:gamma=0.5:preset=paper").text(),
+            "adaptive-sgd:preset=paper:gamma=0.5");
   const auto again = parse_strategy(parse_strategy("sma:preset=released").text());
   EXPECT_EQ(again.values.word("pull"), "0.5");
 }
@@ -113,23 +115,23 @@ TEST(Catalogue, AChoicePrintsWhatDiffersFromTheDefaults) {
 TEST(Catalogue, PresetsAreAnOptionWhereThereAreSeveral) {
   const auto options = options_of(find_strategy("sma"));
   EXPECT_EQ(options.front().name, "preset");
-  EXPECT_EQ(options.front().value, "paper");
-  EXPECT_THAT(options.front().choices, testing::ElementsAre("paper", "released"));
-  EXPECT_EQ(options.front().help, "defaults of the paper, or of its authors' code");
-  Strategy three = find_strategy("sma");
-  three.presets.push_back({"third", "a third source", {}});
-  EXPECT_EQ(options_of(three).front().help,
-            "defaults of the paper, of its authors' code, or of a third source");
+  EXPECT_EQ(options.front().value, "evener");
+  EXPECT_THAT(options.front().choices, testing::ElementsAre("evener", "paper", "released"));
+  EXPECT_EQ(options.front().help,
+            "defaults of our measurements, of the paper, or of its authors' code");
+  EXPECT_EQ(options_of(find_strategy("elastic")).front().help,
+            "defaults of our measurements, or of the paper");
   EXPECT_THAT(complaint("sync:preset=paper"), HasSubstr("has no option 'preset'"));
 }
 
 TEST(Catalogue, AutomaticStrategiesParse) {
   EXPECT_EQ(automatic_strategy(AutoFor::one_device), "sequential");
   EXPECT_EQ(automatic_strategy(AutoFor::several_devices), "sync:split=speed");
+  EXPECT_EQ(automatic_strategy(AutoFor::dear_exchanges), "adaptive-sgd");
   EXPECT_EQ(automatic_strategy(AutoFor::nodes), "dasp");
   EXPECT_EQ(automatic_strategy(AutoFor::peers), "adaptive-gossip");
-  for (const auto what :
-       {AutoFor::one_device, AutoFor::several_devices, AutoFor::nodes, AutoFor::peers}) {
+  for (const auto what : {AutoFor::one_device, AutoFor::several_devices, AutoFor::dear_exchanges,
+                          AutoFor::nodes, AutoFor::peers}) {
     EXPECT_EQ(parse_strategy(automatic_strategy(what)).text(), automatic_strategy(what));
   }
 }
@@ -201,7 +203,7 @@ TEST(Catalogue, RefusesRowsThatAreNotComplete) {
   EXPECT_THAT(refusal([](Strategy& row) { row.sharing = Sharing::peers; }),
               HasSubstr("no rule for its peers"));
   EXPECT_THAT(refusal([](Strategy& row) { row.options.clear(); }),
-              HasSubstr("released is of an option it does not have: pull"));
+              HasSubstr("paper is of an option it does not have: step"));
   EXPECT_THAT(refusal([](Strategy& row) { row.options[0].value = "2"; }),
               HasSubstr("pull: '2' is not a number"));
   EXPECT_THAT(refusal([](Strategy& row) { row.options[0].name = "Pull it"; }),

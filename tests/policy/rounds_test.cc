@@ -19,9 +19,14 @@ std::unique_ptr<Policy> make(const std::string& text, int workers, std::size_t b
   return policy;
 }
 
+/// A part of an update of so many rows.
+Assign part(int worker, std::size_t rows, std::size_t of) {
+  return {.worker = worker, .rows = rows, .work = Work::gradient, .update_rows = of};
+}
+
 TEST(Sync, OneUpdateFromEqualPartsOfEachBatch) {
   const auto policy = make("sync", 2, 256);
-  const Assign first{0, 128, 1, 1, Work::gradient}, second{1, 128, 1, 1, Work::gradient};
+  const Assign first = part(0, 128, 256), second = part(1, 128, 256);
   EXPECT_EQ(policy->on(EpochBegan{0, 1000}), (Decisions{first, second}));
   EXPECT_TRUE(policy->on(Finished{1, 128, 0.1}).empty()) << "the fast wait for the slow";
   EXPECT_EQ(policy->on(Finished{0, 128, 0.4}), (Decisions{Apply{{0.5, 0.5}}, first, second}));
@@ -42,8 +47,7 @@ TEST(Sync, ALostWorkerIsNotWaitedFor) {
   const auto policy = make("sync", 2, 256);
   policy->on(EpochBegan{0, 1000});
   policy->on(Finished{0, 128, 0.1});
-  EXPECT_EQ(policy->on(Lost{1, 128}),
-            (Decisions{Apply{{1, 0}}, Assign{0, 128, 1, 1, Work::gradient}}));
+  EXPECT_EQ(policy->on(Lost{1, 128}), (Decisions{Apply{{1, 0}}, part(0, 128, 256)}));
 }
 
 TEST(Sync, PartsBySpeedAddUpToTheBatchAndTakeEquallyLong) {
@@ -80,15 +84,15 @@ TEST(Sync, PartsBySpeedAddUpToTheBatchAndTakeEquallyLong) {
 
 TEST(Sync, UntilSpeedsAreKnownPiecesGoToTheFreeWorker) {
   const auto policy = make("sync:split=speed", 2, 160);
-  const auto piece = [](int worker) { return Decision{Assign{worker, 10, 1, 1, Work::gradient}}; };
+  const auto piece = [](int worker) { return Decision{part(worker, 10, 160)}; };
   EXPECT_EQ(policy->on(EpochBegan{0, 100'000}), (Decisions{piece(0), piece(1)}));
   for (int left = 14; left > 0; --left) {
     EXPECT_EQ(policy->on(Finished{0, 10, 0.01}), Decisions{piece(0)});
   }
   EXPECT_TRUE(policy->on(Finished{0, 10, 0.01}).empty()) << "the last piece is under way";
   const Decisions end = policy->on(Finished{1, 10, 0.15});
-  EXPECT_EQ(end, (Decisions{Apply{{150.0 / 160, 10.0 / 160}}, Assign{0, 150, 1, 1, Work::gradient},
-                            Assign{1, 10, 1, 1, Work::gradient}}));
+  EXPECT_EQ(end,
+            (Decisions{Apply{{150.0 / 160, 10.0 / 160}}, part(0, 150, 160), part(1, 10, 160)}));
 }
 
 TEST(Sync, PiecesAreEqualAboutTwentyAndLeaveFewRows) {
@@ -108,7 +112,7 @@ TEST(Sync, PiecesAreEqualAboutTwentyAndLeaveFewRows) {
 }
 
 TEST(Elastic, PullsEveryPeriodSteps) {
-  const auto policy = make("elastic:period=2", 3, 64);
+  const auto policy = make("elastic:preset=paper:period=2", 3, 64);
   const auto go = [](int worker) { return Decision{Assign{worker, 64, 1, 1, Work::local}}; };
   EXPECT_EQ(policy->on(EpochBegan{0, 10000}), (Decisions{go(0), go(1), go(2)}));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(policy->on(Finished{i, 64, 0.1}), Decisions{go(i)});
@@ -120,8 +124,18 @@ TEST(Elastic, PullsEveryPeriodSteps) {
   EXPECT_EQ(std::get<ElasticAverage>(end[0]).momentum, 0);
 }
 
+TEST(Elastic, ByDefaultADeviceHasItsPartOfABatch) {
+  for (const std::string name : {"elastic", "sma"}) {
+    const auto policy = make(name, 4, 64);
+    const Decisions first = policy->on(EpochBegan{0, 10000});
+    ASSERT_EQ(first.size(), 4U) << name;
+    EXPECT_EQ(std::get<Assign>(first[0]).rows, 16U) << name;
+    EXPECT_EQ(std::get<Assign>(first[0]).update_rows, 64U) << name;
+  }
+}
+
 TEST(Sma, AveragesAfterEveryStepWithMomentum) {
-  Toy toy("sma", {replica_worker(1e-4), replica_worker(1e-4)}, 64);
+  Toy toy("sma:preset=paper", {replica_worker(1e-4), replica_worker(1e-4)}, 64);
   EXPECT_TRUE(toy.epoch(1280));
   EXPECT_EQ(toy.elastic_averages, std::vector<ElasticAverage>(10, ElasticAverage{0.5, 0.9}));
   Toy released("sma:preset=released", {replica_worker(1e-4), replica_worker(1e-4)}, 64);

@@ -32,9 +32,17 @@ def check_scalars(folder):
     assert events.file_version == 2.0, events.file_version
 
 
+def check_resumed(folder):
+    events = EventAccumulator(folder, size_guidance={"scalars": 0})
+    events.Reload()
+    losses = [(event.step, event.value) for event in events.Scalars("step/loss")]
+    assert losses == [(i, 1.0 if i < 6 else 2.0) for i in range(12)], losses
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.argv[1], folder], check=True)
+        check_resumed(folder + "/resumed")
         folder += "/tensorboard"
         (name,) = os.listdir(folder)
         # One event names the version, one goes with each record; none is lost to a bad checksum.

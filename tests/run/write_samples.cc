@@ -60,6 +60,13 @@ void write_samples(const std::string& directory) {
   }
   sink->write({"eval", 1ULL << 40, 1, {{"p@1", 0.75}, {"set", "test"}, {"worst", std::nan("")}}});
   std::fputs(sink->take_warning().c_str(), stderr);
+
+  // A run that was killed at step 9 and goes on after a checkpoint at step 5.
+  const std::string resumed = directory + "/resumed";
+  const auto before = make_tensorboard_sink(resumed);
+  for (std::uint64_t step = 0; step < 10; ++step) before->write({"step", step, 1, {{"loss", 1.0}}});
+  const auto after = make_tensorboard_sink(resumed, 6);
+  for (std::uint64_t step = 6; step < 12; ++step) after->write({"step", step, 2, {{"loss", 2.0}}});
 }
 
 }  // namespace

@@ -207,7 +207,7 @@ TEST_F(SchedulerTest, ADeviceWithItsOwnMemoryGetsItsNextStepInAdvance) {
   remote_ = true;
   for (const int workers : {1, 2, 3}) {
     for (const char* strategy :
-         {"elastic", "sma", "sync", "hogbatch:accelerator-batch=8", "asp", "bsp"}) {
+         {"elastic", "sma", "sync", "hogbatch:accelerator-batch=8:tail=whole", "asp", "bsp"}) {
       Engine& several = engine(strategy, workers, 8);
       position_ = {};
       EXPECT_TRUE(several.run_epoch(position_, go_on)) << strategy;
@@ -257,7 +257,7 @@ TEST_F(SchedulerTest, ReservedRowsSurviveSizesPausesAndFailures) {
 TEST_F(SchedulerTest, ReplicasAreMergedIntoTheModelThatIsEvaluated) {
   // Every step adds 1 to every weight of its replica, so without momentum the merged weights are a
   // mean of the numbers of steps.
-  Engine& merging = engine("adaptive-sgd:gamma=0:perturbation=off:mega-batch=1000", 2, 5);
+  Engine& merging = engine("adaptive-sgd:scaler=off:mega-batch=1000", 2, 5);
   EXPECT_TRUE(merging.run_epoch(position_, go_on));
   const double first = static_cast<double>(logs_[0].steps.size());
   const double second = static_cast<double>(logs_[1].steps.size());
@@ -269,7 +269,7 @@ TEST_F(SchedulerTest, ReplicasAreMergedIntoTheModelThatIsEvaluated) {
 
 TEST_F(SchedulerTest, ElasticAveragingMovesReplicasAndCenterTogether) {
   // Two replicas, one step each: w = 1, z = 0, a = .25: z = .5, w = .75.
-  Engine& pulling = engine("elastic:pull=0.25:period=1", 2, 5);
+  Engine& pulling = engine("elastic:pull=0.25:period=1:step=whole", 2, 5);
   EXPECT_TRUE(pulling.run_epoch(position_, go_on));
   FloatBuffer center = pulling.models().take(0);
   EXPECT_FLOAT_EQ(center[dense()],
@@ -289,7 +289,7 @@ TEST(Timeline, StalenessCountsOnceForEachUpdate) {
 }
 
 TEST_F(SchedulerTest, ATraceHasEveryTask) {
-  engine("adaptive-sgd", 2).run_epoch(position_, go_on);
+  engine("adaptive-sgd:scaler=off", 2).run_epoch(position_, go_on);
   const std::string trace = engine_->timeline().trace_json();
   EXPECT_THAT(trace, testing::HasSubstr("\"name\":\"1 card 1\""));
   EXPECT_THAT(trace, testing::HasSubstr("\"name\":\"merge\""));

@@ -25,6 +25,7 @@ void add_devices(CLI::App& app, Shell& shell);
 void add_dataset(CLI::App& app, Shell& shell);
 void add_convert(CLI::App& app, Shell& shell);
 void add_info(CLI::App& app, Shell& shell);
+void add_cache(CLI::App& app, Shell& shell);
 void add_strategies(CLI::App& app, Shell& shell);
 void add_compare(CLI::App& app, Shell& shell);
 void add_profile(CLI::App& app, Shell& shell);

@@ -32,8 +32,8 @@ constexpr const char* kCompareExamples =
     "  evener compare data/ --strategies sync,elastic:period=5,adaptive-sgd:gamma=0 \\\n"
     "      --virtual cluster.toml --target p@1=0.7 --tune lr -o comparison\n"
     "  evener compare data/ --strategies bsp,dasp --nodes 4 --emulate node3=x0.25\n\n"
-    "Every strategy gets the same data in the same order, the same start and as many\n"
-    "epochs. Options of train hold for all of them.";
+    "Every strategy gets the same data in the same order, the same start and the same\n"
+    "training time: what sync needs for --epochs. Options of train hold for all of them.";
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -59,6 +59,9 @@ CompareOptions compare_options(const TrainOptions& train) {
   const CompareArgs& args = train.compare;
   CompareOptions options;
   options.strategies = strategies_of(train);
+  options.adds_hogbatch = args.strategies.empty() && train.mode != Mode::compare_nodes;
+  options.equal_seconds = args.equal == "seconds";
+  options.reference = args.reference;
   options.seeds = args.seeds;
   options.evaluations_per_epoch = args.evaluations_per_epoch;
   if (!args.target.empty()) {
@@ -114,7 +117,7 @@ void write_results(const Comparison& comparison, const std::string& folder) {
 /// Gives every run its own coordinator and worker processes on this machine.
 void compare_on_nodes(TrainOptions& train, CompareOptions& options) {
   const int nodes = train.cluster.nodes;
-  const LocalCluster cluster{nodes, 0, node_speeds(train.emulate, nodes)};
+  const LocalCluster cluster{nodes, 0, node_speeds(train.emulate, nodes), 0};
   train.emulate.clear();
   train.devices = "cpu";  // for evaluation
   for (std::size_t i = 0; i < static_cast<std::size_t>(nodes); ++i) {
@@ -139,16 +142,21 @@ void run_compare(const GivenOptions& given, Shell& shell) {
     throw UsageError(folder + ": holds a comparison already; choose another folder with -o");
   }
   check_writable(folder);
-  context.cache_directory = shell.environment.cache_directory;
+  context.cache = shell.environment.cache;
   context.devices.automatic = [cpu = shell.environment.automatic_device] {
     return find_devices(cpu);
   };
-  context.devices.cache_directory = shell.environment.cache_directory;
+  context.devices.cache_directory = shell.environment.cache.directory;
   context.interrupted = caught_signal;
   catch_signals("evener: stopping; once more ends at once\n");
   const auto progress = [&](const std::string& line) {
     if (!train.quiet) print_message(line);
   };
+  std::optional<StepDeadline> deadline;
+  if (!options.virtual_time) {  // there, several runs have threads of their own
+    context.main_steps = std::make_shared<MainSteps>();
+    deadline.emplace(context.main_steps, HangLimits{}, "nothing is written");
+  }
   std::optional<Comparison> comparison;
   try {
     comparison = compare(train, options, context, progress);

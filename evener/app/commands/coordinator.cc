@@ -35,6 +35,7 @@ std::string workers_text(const CoordinatorOptions& options) {
 void run_coordinator(const GivenOptions& given, Shell& shell) {
   const auto& placement = shell.environment.placement;
   const TrainOptions train = resolve_options(given, Command::coordinator);
+  warn_of_visible_token(given);
   const ClusterOptions& cluster = train.cluster;
   CoordinatorOptions options;
   if (!cluster.workers.empty()) {

@@ -13,6 +13,7 @@
 #include "evener/data/cache.h"
 #include "evener/data/data_folder.h"
 #include "evener/data/statistics.h"
+#include "evener/retrieval/shortlist_head.h"
 #include "evener/run/artifacts/model.h"
 #include "evener/run/artifacts/model_path.h"
 #include "evener/run/artifacts/run_info.h"
@@ -30,11 +31,13 @@ struct InfoOptions {
   bool json = false;
 };
 
-Dataset open_data(const std::string& path) {
-  if (is_cache(path)) return open_cache(path);
+Statistics read_statistics(const std::string& path) {
   ReadOptions read;
   read.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return read_dataset(path, read);
+  const Dataset data = is_cache(path) ? open_cache(path) : read_dataset(path, read);
+  const Statistics statistics = statistics_of(data);
+  check_intact(data);
+  return statistics;
 }
 
 ordered_json figures_json(const Statistics& statistics) {
@@ -46,7 +49,7 @@ ordered_json figures_json(const Statistics& statistics) {
 }
 
 void show_data(const InfoOptions& options, const Environment& environment) {
-  const Statistics statistics = statistics_of(open_data(options.what));
+  const Statistics statistics = read_statistics(options.what);
   if (options.json) return print(figures_json(statistics).dump() + "\n");
   print_text(describe(statistics, false, display_of(1, environment.display).width));
 }
@@ -58,7 +61,7 @@ void show_folder(const InfoOptions& options, const Environment& environment) {
   for (const char* part : {"train", "test"}) {
     const std::string path = data_file(options.what, part);
     if (path.empty()) continue;
-    const Statistics statistics = statistics_of(open_data(path));
+    const Statistics statistics = read_statistics(path);
     json[part] = figures_json(statistics);
     json[part]["file"] = path;
     text += fmt::format("{}{}\n\n{}", text.empty() ? "" : "\n", path,
@@ -77,19 +80,27 @@ ordered_json model_json(const std::string& path) {
   const Model model = load_model(path);
   const Network& network = model.network;
   const TransformOptions& transform = model.transform.options;
-  return {{"model", path},
-          {"features", network.features},
-          {"hidden", network.hidden},
-          {"labels", network.labels},
-          {"activation", to_string(network.activation)},
-          {"loss", to_string(network.loss)},
-          {"input", to_string(network.input)},
-          {"parameters", layout_of(network).parameters()},
-          {"raw_features", model.raw_features},
-          {"hash_features", transform.hash_features},
-          {"tfidf", transform.tfidf},
-          {"normalise", transform.normalise},
-          {"label_names", !model.label_names.empty()}};
+  ordered_json json{{"model", path},
+                    {"head", model.shortlist ? "shortlist" : "full"},
+                    {"features", network.features},
+                    {"hidden", network.hidden},
+                    {"labels", network.labels},
+                    {"activation", to_string(network.activation)},
+                    {"loss", to_string(network.loss)},
+                    {"input", to_string(network.input)},
+                    {"parameters", layout_of(network).parameters()},
+                    {"raw_features", model.raw_features},
+                    {"hash_features", transform.hash_features},
+                    {"tfidf", transform.tfidf},
+                    {"normalise", transform.normalise},
+                    {"label_names", !model.label_names.empty()}};
+  if (model.shortlist) {
+    const RetrievalModel& retrieval = model.shortlist->retriever->model();
+    json["indexed_rows"] = retrieval.rows.offsets.size() - 1;  // training rows in the file
+    json["indexed_values"] = retrieval.rows.indices.size();
+    json["linear_weights"] = model.shortlist->wide.values.size();
+  }
+  return json;
 }
 
 /// At least four significant digits, and every digit before the decimal point.

@@ -21,6 +21,7 @@
 #include "evener/app/shell/signals.h"
 #include "evener/core/cores.h"
 #include "evener/core/error.h"
+#include "evener/core/time.h"
 #include "evener/run/devices/devices.h"
 
 namespace evener {
@@ -68,19 +69,19 @@ LocalNodes::LocalNodes(const std::vector<std::vector<std::string>>& arguments,
 }
 
 LocalNodes::~LocalNodes() {
-  constexpr int kPolls = 50;
-  for (int poll = 0; poll <= kPolls; ++poll) {
+  if (ended_within(caught_signal() != 0 ? 0.3 : 5)) return;
+  for (const pid_t process : processes_) kill(process, SIGKILL);
+  ended_within(1);  // not for ever: a process may be in a call that even this does not end
+}
+
+bool LocalNodes::ended_within(Seconds seconds) {
+  constexpr Seconds kLook = 0.05;
+  for (const Stopwatch clock;; std::this_thread::sleep_for(std::chrono::duration<Seconds>(kLook))) {
     std::erase_if(processes_, [](pid_t process) {
       const pid_t ended = waitpid(process, nullptr, WNOHANG);
       return ended == process || (ended < 0 && errno == ECHILD);
     });
-    if (processes_.empty()) return;
-    if (poll == kPolls) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  for (const pid_t process : processes_) {
-    kill(process, SIGKILL);
-    waitpid(process, nullptr, 0);
+    if (processes_.empty() || clock.elapsed() >= seconds) return processes_.empty();
   }
 }
 
@@ -135,6 +136,7 @@ std::shared_ptr<ClusterCoordinator> start_local_cluster(const LocalCluster& clus
   options.least = options.most = cluster.nodes;
   options.servers = cluster.servers;
   options.token = random_token();
+  options.stall.fixed = cluster.stall_timeout;
   options.interrupted = caught_signal;
   auto running = std::make_shared<RunningCluster>();
   running->nodes = make_coordinator(options);

@@ -27,6 +27,8 @@ GossipPeerOptions peers_of(const ClusterOptions& cluster, const Environment& env
   check_address("--listen", peers.listen);
   const Tls tls = read_tls(cluster.tls, "server");
   check_listening(peers.listen, tls, cluster.insecure);
+  check_certificate(tls, cluster.tls + "/server.pem", "--peers",
+                    peers.addresses[static_cast<std::size_t>(peers.self)]);
   peers.transport = make_grpc_transport(tls, cluster.evict);
   peers.token = token_of(cluster, environment);
   peers.patience = cluster.wait_seconds;

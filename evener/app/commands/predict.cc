@@ -12,6 +12,7 @@
 #include "evener/app/options/model_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/core/error.h"
+#include "evener/core/printable.h"
 #include "evener/data/data_folder.h"
 #include "evener/data/names.h"
 
@@ -31,13 +32,13 @@ struct Names {
   std::vector<std::string> rows;
 
   std::string label(std::uint32_t index) const {
-    return labels.empty() ? fmt::to_string(index) : labels[index];
+    return labels.empty() ? fmt::to_string(index) : printable(labels[index]);
   }
 };
 
 std::string text_row(const Predictions& predictions, std::size_t row, std::size_t number,
                      const Names& names) {
-  std::string line = names.rows.empty() ? "" : names.rows[number];
+  std::string line = names.rows.empty() ? "" : printable(names.rows[number]);
   for (std::uint32_t i = 0; i < predictions.k; ++i) {
     line +=
         fmt::format("{}{}:{:.4g}", line.empty() ? "" : "\t",
@@ -77,6 +78,7 @@ void run_predict(const PredictOptions& options, const Environment& environment) 
     Predictions predictions;
     predictions.k = std::min(options.k, loaded.model.network.labels);
     loaded.replica->predict({&loaded.data, std::span(rows).subspan(begin, count)}, predictions);
+    check_intact(loaded.data);
     for (std::size_t row = 0; row < count; ++row) {
       print(options.json ? json_row(predictions, row, begin + row, names)
                          : text_row(predictions, row, begin + row, names));
@@ -90,7 +92,8 @@ void run_predict(const PredictOptions& options, const Environment& environment) 
 void add_predict(CLI::App& app, Shell& shell) {
   auto* command = app.add_subcommand("predict", "print the best labels of each row");
   command->footer(
-      "Each line has the row's name, if known, then LABEL:SCORE, best first, separated by tabs.\n\n"
+      "Each line has the row's name, if known, then LABEL:SCORE, best first, separated by tabs.\n"
+      "Control characters in names are printed as \\xNN.\n\n"
       "Examples:\n"
       "  evener predict runs/first test.txt -k 3\n"
       "  evener predict runs/first test.txt --json | jq '.labels[0]'");

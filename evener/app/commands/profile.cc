@@ -45,10 +45,9 @@ void run_profile(const ProfileArgs& args, Shell& shell) {
   }
   TrainOptions options = resolve_options(args.given, Command::profile);
   DeviceContext context;
-  context.cache_directory = shell.environment.cache_directory;
+  context.cache_directory = shell.environment.cache.directory;
   const auto device = open_one_device("DEVICE", args.device, options.memory_limit, context);
-  const TrainingData data =
-      open_training_data(options, shell.environment.cache_directory, print_warning);
+  const TrainingData data = open_training_data(options, shell.environment.cache, print_warning);
   options = with_recipe(options, data.train, data.row_count());
   const Network network = network_of(options, data.train);
   const Profile profile = measure_device(*device, options, network,

@@ -28,6 +28,7 @@ void run_server(const GivenOptions& given, Shell& shell) {
   end_with_parent();
   const Environment& environment = shell.environment;
   const TrainOptions asked = read_options(given, Command::server);
+  warn_of_visible_token(given);
   const ClusterOptions& cluster = asked.cluster;
   ShardServerOptions options;
   options.coordinator = coordinator_address(cluster, environment);
@@ -37,6 +38,9 @@ void run_server(const GivenOptions& given, Shell& shell) {
   if (!options.address.empty()) check_address("--address", options.address);
   const Tls tls = read_tls(cluster.tls, "server");
   check_listening(options.listen, tls, cluster.insecure);
+  if (!options.address.empty()) {
+    check_certificate(tls, cluster.tls + "/server.pem", "--address", options.address);
+  }
   options.transport = make_grpc_transport(tls);
   options.token = token_of(cluster, environment);
   options.patience = cluster.wait_seconds;

@@ -59,10 +59,17 @@ std::string status_text(const nlohmann::json& status, bool narrow) {
         "training has not begun; {}\n",
         there == 0 ? "no worker is connected" : counted(there, "worker") + " connected");
   }
-  std::string text = fmt::format(
-      "{}, epoch {} of {} ({:.0f} %), loss {:.4f}, {:.0f} rows/s\n", status.value("strategy", ""),
-      status.value("epoch", 0), status.value("epochs", 0), 100 * status.value("epoch_share", 0.0),
-      status.value("loss", 0.0), status.value("samples_per_second", 0.0));
+  const double total_seconds = status.value("total_seconds", 0.0);
+  const std::string progress =
+      total_seconds > 0
+          ? fmt::format("{}, epoch {}",
+                        part_of_duration(status.value("training_seconds", 0.0), total_seconds),
+                        status.value("epoch", 0))
+          : fmt::format("epoch {} of {}", status.value("epoch", 0), status.value("epochs", 0));
+  std::string text =
+      fmt::format("{}, {} ({:.0f} %), loss {:.4f}, {:.0f} rows/s\n", status.value("strategy", ""),
+                  progress, 100 * status.value("epoch_share", 0.0), status.value("loss", 0.0),
+                  status.value("samples_per_second", 0.0));
   if (status.contains("servers")) {
     text += fmt::format("{} of {} connected\n", status.value("servers_there", 0),
                         counted(status.value("servers", std::size_t{0}), "server"));
@@ -91,10 +98,12 @@ void add_status(CLI::App& app, Shell& shell) {
   command->callback([args, &shell] {
     check_address("COORDINATOR", args->coordinator);
     const TrainOptions options = read_options(args->given, Command::status);
+    warn_of_visible_token(args->given);
     const auto transport = make_grpc_transport(read_tls(options.cluster.tls, "worker"));
     const std::string text =
         ask_status(*transport, args->coordinator, token_of(options.cluster, shell.environment));
-    if (options.json) return print(text + "\n");
+    // Parsed first: the sender must not write anything else to a terminal.
+    if (options.json) return print(nlohmann::ordered_json::parse(text).dump() + "\n");
     const Display display = display_of(STDOUT_FILENO, shell.environment.display);
     print_text(status_text(nlohmann::json::parse(text),
                            display.terminal && display.width < kTableColumns));

@@ -2,6 +2,8 @@
 #include "evener/run/session/train.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,9 +12,12 @@
 #include "evener/app/commands/peers.h"
 #include "evener/app/commands/train_mpi.h"
 #include "evener/app/commands/train_result.h"
+#include "evener/app/options/cluster_environment.h"
 #include "evener/app/options/table_options.h"
+#include "evener/app/shell/output.h"
 #include "evener/core/error.h"
 #include "evener/run/session/backends.h"
+#include "evener/run/session/head.h"
 
 namespace evener {
 
@@ -34,7 +39,8 @@ constexpr const char* kTrainExamples =
 /// Trains with a coordinator, workers and servers, all on this machine.
 void train_on_nodes(TrainOptions options, Shell& shell) {
   const int count = options.cluster.nodes, servers = options.cluster.servers;
-  const LocalCluster cluster{count, servers, node_speeds(options.emulate, count)};
+  const LocalCluster cluster{count, servers, node_speeds(options.emulate, count),
+                             options.cluster.stall_timeout};
   options.emulate.clear();
   const auto backend = make_cluster_backend(start_local_cluster(cluster));
   const std::string again = fmt::format("evener train --nodes {}{} --resume", count,
@@ -49,8 +55,26 @@ bool another_rank_speaks(const GivenOptions& given, const Environment& environme
          !environment.mpi.empty() && environment.placement.rank > 0;
 }
 
+/// Trains on the devices of this machine.
+void train_here(TrainOptions options, Shell& shell) {
+  constexpr const char* kAgain = "evener train --resume";
+  std::vector<std::string> notes;
+  if (options.head == "auto" && options.resume.empty()) {
+    const Dataset data = open_training_data(options, shell.environment.cache, print_warning).train;
+    const HeadChoice choice = choose_head(data);
+    options.head = choice.head;
+    notes.push_back(choice.why);
+  }
+  if (!options.has_shortlist()) {
+    return train_and_print(options, *make_local_backend(), kAgain, shell, notes);
+  }
+  if (options.devices == "auto") options.devices = shell.environment.automatic_device;
+  train_and_print(options, *make_shortlist_backend(), kAgain, shell, notes);
+}
+
 void run_train(const GivenOptions& given, Shell& shell) {
   const ClusterOptions cluster = read_options(given, Command::train).cluster;
+  warn_of_visible_token(given);
   const auto resolved = [&] { return resolve_options(given, Command::train); };
   const std::string mpi = mpi_family_of(cluster.transport, shell.environment);
   if (!mpi.empty()) return train_by_mpi(mpi, resolved, cluster.device_strategy, shell);
@@ -60,7 +84,7 @@ void run_train(const GivenOptions& given, Shell& shell) {
                          {cluster.device_strategy, "--device-strategy"}, {}, shell);
   }
   if (options.mode == Mode::train_nodes) return train_on_nodes(options, shell);
-  train_and_print(options, *make_local_backend(), "evener train --resume", shell);
+  train_here(options, shell);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <limits>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,6 +24,23 @@ namespace evener {
 namespace {
 
 constexpr Seconds kForever = std::numeric_limits<Seconds>::infinity();
+
+/// The first worker that the coordinator gave up, and why; empty: none.
+class HungRank {
+ public:
+  void set(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (why_.empty()) why_ = why;
+  }
+  std::string get() const {
+    const std::lock_guard lock(mutex_);
+    return why_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string why_;
+};
 
 /// One rank of the run.
 class Rank {
@@ -65,12 +83,17 @@ class Rank {
 
   /// A lost rank ends the run as a signal does: with a checkpoint.
   std::function<int()> interrupted() const {
-    return [world = world_] {
+    return [world = world_, hung = hung_] {
       const int signal = caught_signal();
-      return signal != 0 || world->lost().empty() ? signal : SIGTERM;
+      return signal != 0 || (world->lost().empty() && hung->get().empty()) ? signal : SIGTERM;
     };
   }
-  bool is_broken() const { return caught_signal() == 0 && !world_->lost().empty(); }
+  /// Which rank ended the run, and why; empty: none.
+  std::string lost() const {
+    std::string why = world_->lost();
+    return why.empty() ? hung_->get() : why;
+  }
+  bool is_broken() const { return caught_signal() == 0 && !lost().empty(); }
 
   RunContext context() const {
     RunContext context = run_context(options_, shell_);
@@ -93,7 +116,7 @@ class Rank {
     backend.peers = std::move(peers);
     backend.device_strategy = device_strategy_;
     backend.keeps_run = is_first() || (has_own_directory_ && options_.resume.empty());
-    finish(train(options_, *make_peer_backend(std::move(backend)), context()));
+    finish(train_watched(options_, *make_peer_backend(std::move(backend)), context()));
   }
 
   void coordinate() {
@@ -102,15 +125,20 @@ class Rank {
     nodes.transport = world_;
     nodes.least = nodes.most = world_->size() - 1;
     nodes.patience = kForever;
+    nodes.stall.fixed = options_.cluster.stall_timeout;
     nodes.interrupted = interrupted();
+    // A rank that hangs cannot be replaced: it ends the run as a rank that has ended does.
+    nodes.lost = [hung = hung_](int slot, const std::string& why) {
+      hung->set(fmt::format("rank {} is lost: {}", slot + 1, why));
+    };
     const RunContext run = context();
     auto backend = make_cluster_backend(make_coordinator(nodes));
     TrainResult result;
     try {
-      result = train(options_, *backend, run);
+      result = train_watched(options_, *backend, run);
     } catch (const std::exception& problem) {
       backend.reset();  // ends the workers
-      if (is_broken()) throw Error(fmt::format("{}; {}", world_->lost(), problem.what()));
+      if (is_broken()) throw Error(fmt::format("{}; {}", lost(), problem.what()));
       throw;
     }
     backend.reset();
@@ -126,35 +154,38 @@ class Rank {
     worker.patience = kForever;
     // All ranks see the launcher's signals and the loss of a rank. Rank 0 then ends the run, after
     // the tasks in progress.
-    worker.interrupted = [world = world_] { return world->has_lost(0) ? SIGTERM : 0; };
+    const auto ended = [world = world_] { return world->has_lost(0) ? SIGTERM : 0; };
+    worker.interrupted = ended;
     NodeContext context;
     context.devices = options_.devices;
     context.strategy = device_strategy_;
     context.strategy_option = "--device-strategy";
     context.memory_limit = options_.memory_limit;
-    context.cache_directory = shell_.environment.cache_directory;
-    context.opening.cache_directory = shell_.environment.cache_directory;
+    context.cache = shell_.environment.cache;
+    context.opening.cache_directory = shell_.environment.cache.directory;
     check_devices(context);
     catch_signals("");
+    constexpr Seconds kStep = 5;  // a launcher may leave a rank alone that hangs
+    const SignalDeadline deadline(kStep, ended);
     shell_.exit_code = run_worker(worker, [&](const Job& job, int slot) {
       return make_node_work(job, slot, context, [](const std::string&) {});
     });
-    if (is_broken()) throw Error(world_->lost());
+    if (is_broken()) throw Error(lost());
   }
 
   void finish(const TrainResult& result) {
     const std::string resume_command =
         fmt::format("mpirun -n {} evener train --transport mpi --resume", world_->size());
     if (is_broken() && result.ended == "signal") {
-      if (!is_first()) throw Error(world_->lost());
-      throw Error(
-          fmt::format("{}; go on with: {} {}", world_->lost(), resume_command, result.directory));
+      if (!is_first()) throw Error(lost());
+      throw Error(fmt::format("{}; go on with: {} {}", lost(), resume_command, result.directory));
     }
     if (is_first()) return print_result(result, options_, resume_command, shell_);
     if (result.signal != 0) shell_.exit_code = 128 + result.signal;
   }
 
   std::shared_ptr<mpi::World> world_;
+  std::shared_ptr<HungRank> hung_ = std::make_shared<HungRank>();
   TrainOptions options_;
   std::string device_strategy_;  // how several devices of one rank train together
   Shell& shell_;

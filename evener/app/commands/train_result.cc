@@ -1,5 +1,7 @@
 #include "evener/app/commands/train_result.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -15,11 +17,15 @@ namespace {
 
 nlohmann::ordered_json result_json(const TrainResult& result) {
   const Progress& progress = result.progress;
-  nlohmann::ordered_json json{
-      {"run", result.directory},         {"ended", result.ended},
-      {"epochs", progress.epoch},        {"steps", progress.step},
-      {"seconds", progress.seconds},     {"samples_per_second", result.samples_per_second},
-      {"train_loss", result.train_loss}, {"metrics", result.metrics}};
+  nlohmann::ordered_json json{{"run", result.directory},
+                              {"ended", result.ended},
+                              {"epochs", progress.epoch},
+                              {"steps", progress.step},
+                              {"seconds", progress.seconds},
+                              {"training_seconds", progress.training_seconds},
+                              {"samples_per_second", result.samples_per_second},
+                              {"train_loss", result.train_loss},
+                              {"metrics", result.metrics}};
   if (!result.metrics.empty()) {
     json["metrics_epoch"] = result.metrics_epoch;
     json["metrics_are_final"] = result.metrics_are_final;
@@ -95,11 +101,14 @@ std::string complete_text(const TrainResult& result, const TrainOptions& options
   const std::uint64_t epochs = result.progress.epoch;
   const bool early = result.ended == "early stop";
   const std::string count = counted(epochs, "epoch");
+  const bool by_time = !early && options.seconds > 0;
   const std::string done = early         ? "it stopped early, after " + count
+                           : by_time     ? fmt::format("its {:g} seconds are used", options.seconds)
                            : epochs == 1 ? "its one epoch is done"
                                          : "all " + count + " are done";
-  const std::string more = early ? fmt::format("--patience {}", 2 * options.patience)
-                                 : fmt::format("--epochs {}", 2 * epochs);
+  const std::string more = early     ? fmt::format("--patience {}", 2 * options.patience)
+                           : by_time ? fmt::format("--seconds {:g}", 2 * options.seconds)
+                                     : fmt::format("--epochs {}", 2 * epochs);
   return fmt::format(
       "{:<10}{}\n{:<10}already complete: {}; nothing was changed\n{:<10}to go on: {} {} {}\n",
       "run", result.directory, "", done, "", resume_with, result.directory, more);
@@ -140,15 +149,23 @@ RunContext run_context(const TrainOptions& options, const Shell& shell) {
   RunContext context;
   const Environment& environment = shell.environment;
   end_on_signals("evener: interrupted before training began; start again with the same command\n");
-  context.cache_directory = environment.cache_directory;
+  context.cache = environment.cache;
   context.devices.automatic = [cpu = environment.automatic_device] { return find_devices(cpu); };
-  context.devices.cache_directory = environment.cache_directory;
+  context.devices.cache_directory = environment.cache.directory;
   context.reporter = {stderr, !options.quiet, environment.display};
   context.training_begins = [] {
     catch_signals("evener: stopping after a checkpoint; once more ends at once, without one\n");
   };
   context.interrupted = caught_signal;
   return context;
+}
+
+TrainResult train_watched(const TrainOptions& options, Backend& backend, RunContext context) {
+  context.main_steps = std::make_shared<MainSteps>();
+  HangLimits limits;
+  limits.stall.fixed = options.cluster.stall_timeout;
+  const StepDeadline deadline(context.main_steps, limits);
+  return train(options, backend, context);
 }
 
 void print_result(const TrainResult& result, const TrainOptions& options,
@@ -165,9 +182,19 @@ void print_result(const TrainResult& result, const TrainOptions& options,
 }
 
 void train_and_print(const TrainOptions& options, Backend& backend, const std::string& resume_with,
-                     Shell& shell) {
-  const RunContext context = run_context(options, shell);
-  print_result(train(options, backend, context), options, resume_with, shell);
+                     Shell& shell, const std::vector<std::string>& notes) {
+  try {
+    RunContext context = run_context(options, shell);
+    context.notes = notes;
+    const TrainResult result = train_watched(options, backend, std::move(context));
+    print_result(result, options, resume_with, shell);
+  } catch (const DeviceError& error) {
+    const int signal = caught_signal();
+    if (signal == 0) throw;
+    print_error(fmt::format("{}; ended without a new checkpoint, earlier checkpoints are valid",
+                            error.what()));
+    shell.exit_code = 128 + signal;
+  }
 }
 
 }  // namespace evener

@@ -104,6 +104,7 @@ void join_peers(const TrainOptions& asked, Shell& shell) {
 
 void run_worker(const GivenOptions& given, Shell& shell) {
   const TrainOptions asked = read_options(given, Command::worker);
+  warn_of_visible_token(given);
   if (asked.mode == Mode::worker_peers) return join_peers(asked, shell);
   end_with_parent();
   const Environment& environment = shell.environment;
@@ -114,8 +115,8 @@ void run_worker(const GivenOptions& given, Shell& shell) {
                                                                       : asked.devices;
   context.strategy = strategy_inside(asked).name;
   context.memory_limit = asked.memory_limit;
-  context.cache_directory = environment.cache_directory;
-  context.opening.cache_directory = environment.cache_directory;
+  context.cache = environment.cache;
+  context.opening.cache_directory = environment.cache.directory;
   check_devices(context);
   catch_signals("evener: leaving the run; once more ends at once\n");
   const SignalDeadline deadline;

@@ -1,11 +1,15 @@
 #include "evener/app/options/model_options.h"
 
+#include <utility>
+
 #include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
+#include "evener/core/error.h"
 #include "evener/run/artifacts/model_path.h"
 #include "evener/run/devices/devices.h"
 #include "evener/run/options/options.h"
 #include "evener/run/session/data.h"
+#include "evener/run/session/shortlist_fit.h"
 
 namespace evener {
 
@@ -33,18 +37,41 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   command.add_flag("--json", options.json, "print JSON");
 }
 
+namespace {
+
+/// The parameters move into the replica.
+void load_shortlist(const std::string& device, const std::string& memory_limit,
+                    LoadedModel& loaded) {
+  if (!memory_limit.empty()) {
+    throw UsageError("--memory-limit: a shortlist head runs on the processor, which has none");
+  }
+  TrainOptions options;
+  options.devices = device;
+  const int threads = shortlist_device(options).threads;
+  loaded.replica = make_shortlist_replica(loaded.model.network, *loaded.model.shortlist, threads);
+  loaded.replica->give(0, std::move(loaded.model.parameters));
+}
+
+}  // namespace
+
 LoadedModel load_for(const ModelOptions& options, const Environment& environment) {
   LoadedModel loaded;
-  loaded.model = load_model(model_path_of(options.model));
+  const std::string path = model_path_of(options.model);
+  loaded.model = load_model(path);
+  check_finite(loaded.model, path);
   ModelDataOptions data;
   data.format = options.format;
-  if (!options.no_cache) data.cache_directory = environment.cache_directory;
+  if (!options.no_cache) data.cache = environment.cache;
   loaded.data = open_data_for(loaded.model, options.data, data, print_warning);
+  const std::string device =
+      options.device == "auto" ? environment.automatic_device : options.device;
+  if (loaded.model.shortlist != nullptr) {
+    load_shortlist(device, options.memory_limit, loaded);
+    return loaded;
+  }
   DeviceContext context;
-  context.cache_directory = environment.cache_directory;
-  loaded.device = open_one_device(
-      "--devices", options.device == "auto" ? environment.automatic_device : options.device,
-      options.memory_limit, context);
+  context.cache_directory = environment.cache.directory;
+  loaded.device = open_one_device("--devices", device, options.memory_limit, context);
   loaded.replica = loaded.device->make_replica(loaded.model.network, Training{});
   loaded.replica->load(0, loaded.model.parameters.span());
   return loaded;

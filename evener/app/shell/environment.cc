@@ -2,11 +2,16 @@
 
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <unistd.h>
+
+#include "evener/core/error.h"
 
 namespace evener {
 
@@ -24,6 +29,28 @@ std::string cache_directory() {
   if (!xdg.empty() && xdg.front() == '/') return xdg + "/evener";
   const auto home = variable("HOME");
   return home.empty() ? "" : home + "/.cache/evener";
+}
+
+/// Bytes; K, M and G are powers of 1000.
+std::optional<std::uint64_t> cache_limit_given() {
+  const std::string text = variable("EVENER_CACHE_LIMIT");
+  if (text.empty()) return std::nullopt;
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  const std::string_view suffix(stop, static_cast<std::size_t>(end - stop));
+  const std::uint64_t unit = suffix.empty()  ? 1
+                             : suffix == "K" ? 1'000
+                             : suffix == "M" ? 1'000'000
+                             : suffix == "G" ? 1'000'000'000
+                                             : 0;
+  const bool valid = problem == std::errc() && unit > 0 &&
+                     value <= std::numeric_limits<std::uint64_t>::max() / unit;
+  if (!valid) {
+    throw UsageError("EVENER_CACHE_LIMIT: '" + text +
+                     "' is not a number of bytes, such as 500M or 20G");
+  }
+  return value * unit;
 }
 
 int number(const std::string& text, int otherwise) {
@@ -44,7 +71,9 @@ Environment::Placement placement() {
     if (here.rank < 0) here.rank = number(variable(rank), -1);
     if (here.processes == 0) here.processes = number(variable(size), 0);
   }
-  const std::string host = variable("MASTER_ADDR"), port = variable("MASTER_PORT");
+  std::string host = variable("MASTER_ADDR");
+  const std::string port = variable("MASTER_PORT");
+  if (host.find(':') != std::string::npos && host.front() != '[') host = "[" + host + "]";  // IPv6
   if (!host.empty() && !port.empty()) here.master = host + ":" + port;
   return here;
 }
@@ -68,7 +97,7 @@ std::vector<std::string> environment_with(const std::string& name, const std::st
 
 Environment read_environment() {
   Environment environment;
-  environment.cache_directory = cache_directory();
+  environment.cache = {cache_directory(), cache_limit_given()};
   // A list ("4,2", one per nesting level) is valid; the first number is the one for the outermost
   // level.
   const std::string threads = variable("OMP_NUM_THREADS");

@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "evener/data/cache.h"
 #include "evener/run/report/progress_bar.h"
 
 namespace evener {
 
 struct Environment {
-  /// EVENER_CACHE_DIR, else evener in XDG_CACHE_HOME, else in HOME/.cache; empty: no cache.
-  std::string cache_directory;
+  /// EVENER_CACHE_DIR, else evener in XDG_CACHE_HOME, else in HOME/.cache; empty: no cache. The
+  /// limit is EVENER_CACHE_LIMIT.
+  CacheOptions cache;
   /// The processor of `--devices auto`: cpu, or cpu:T if OMP_NUM_THREADS is set.
   std::string automatic_device = "cpu";
   DisplayOptions display;  // NO_COLOR, TERM
@@ -27,6 +29,7 @@ struct Environment {
   std::string mpi;
 };
 
+/// UsageError if a variable of Evener's own has a wrong value.
 Environment read_environment();
 
 /// The environment of this process ("NAME=value") plus one variable, for a child process.

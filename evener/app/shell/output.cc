@@ -5,7 +5,11 @@
 #include <cstring>
 #include <string>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "evener/core/error.h"
+#include "evener/core/printable.h"
 #include "evener/run/report/progress_bar.h"
 
 namespace evener {
@@ -19,16 +23,28 @@ namespace {
 
 }  // namespace
 
+bool open_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) >= 0) continue;
+    // `open` returns the lowest free number, which is this one. The wrong direction makes reads and
+    // writes fail, as on a closed descriptor.
+    const int opened =
+        open("/dev/null", (descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_NOCTTY);
+    if (opened < 0) return false;
+  }
+  return true;
+}
+
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail();
 }
 
 void print_text(const std::string& text) {
-  print(fitted(text, fileno(stdout)));
+  print(fitted(printable_lines(text), fileno(stdout)));
 }
 
 void print_message(const std::string& line) {
-  std::fprintf(stderr, "%s\n", fitted(line, fileno(stderr)).c_str());
+  std::fprintf(stderr, "%s\n", fitted(printable_lines(line), fileno(stderr)).c_str());
 }
 
 void print_error(const std::string& text) {

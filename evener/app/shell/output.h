@@ -6,12 +6,18 @@
 
 namespace evener {
 
+/// Opens /dev/null as standard input, output or error where the caller has closed it. Otherwise a
+/// file that is opened later gets that number, and messages are written into it. What is written to
+/// a closed standard output still fails. False if that is not possible.
+bool open_standard_descriptors();
+
 /// The reader has closed standard output (`| head`): the command ends, without an error.
 struct OutputClosed {};
 
 /// Writes to standard output. Throws OutputClosed, or Error if writing fails (disk full).
 void print(std::string_view text);
-/// Writes text for users: if standard output is a terminal, wraps lines at its width.
+/// Writes text for users: if standard output is a terminal, wraps lines at its width. Control
+/// characters other than newlines are spelt out (core/printable.h), here and in messages.
 void print_text(const std::string& text);
 void flush_output();
 

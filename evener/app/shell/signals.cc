@@ -7,10 +7,12 @@
 #include <cstring>
 #include <deque>
 #include <string>
+#include <utility>
 
 #include <poll.h>
 #include <unistd.h>
 
+#include "evener/core/time.h"
 #include "evener/run/report/progress_bar.h"
 
 namespace evener {
@@ -19,6 +21,8 @@ namespace {
 
 std::atomic<int> g_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
+
+constexpr int kSignalled = 128;  // plus the signal: the exit code
 
 const char* g_answer = "";
 bool g_terminal = false;
@@ -84,7 +88,8 @@ void end_on_signals(const char* answer) {
   handle(answer, on_early_signal);
 }
 
-SignalDeadline::SignalDeadline(Seconds grace) : thread_([this, grace] { watch(grace); }) {}
+SignalDeadline::SignalDeadline(Seconds grace, std::function<int()> signal)
+    : signal_(std::move(signal)), thread_([this, grace] { watch(grace); }) {}
 
 SignalDeadline::~SignalDeadline() {
   {
@@ -98,15 +103,48 @@ SignalDeadline::~SignalDeadline() {
 void SignalDeadline::watch(Seconds grace) {
   using Duration = std::chrono::duration<Seconds>;
   constexpr Duration kLook{0.05};
-  constexpr int kSignalled = 128;
   const auto over = [this] { return over_; };
   std::unique_lock lock(mutex_);
-  while (caught_signal() == 0) {
+  int signal = 0;
+  while ((signal = signal_()) == 0) {
     if (changed_.wait_for(lock, kLook, over)) return;
   }
   if (changed_.wait_for(lock, Duration(grace), over)) return;
   if (takes_more()) write_line("evener: ended without waiting for the current step\n");
-  _exit(kSignalled + caught_signal());
+  _exit(kSignalled + signal);
+}
+
+StepDeadline::StepDeadline(std::shared_ptr<const MainSteps> steps, const HangLimits& limits,
+                           std::string left)
+    : steps_(std::move(steps)),
+      left_(std::move(left)),
+      thread_([this, limits] { watch(limits); }) {}
+
+StepDeadline::~StepDeadline() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void StepDeadline::watch(const HangLimits& limits) {
+  constexpr std::chrono::duration<Seconds> kLook{0.1};
+  const Stopwatch clock;
+  HangDetector detector(limits, 1);
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kLook, [this] { return over_; })) {
+    const int signal = caught_signal();
+    detector.advance(clock.elapsed(), signal != 0);
+    const std::string why = detector.look(0, steps_->value());
+    if (why.empty()) continue;
+    const std::string name = steps_->name();
+    const std::string text = "evener: " + std::string(signal == 0 ? "error: " : "interrupted: ") +
+                             (name.empty() ? "" : name + ": ") + why + "; " + left_ + "\n";
+    if (takes_more()) write_line(text.c_str());
+    _exit(signal == 0 ? 1 : kSignalled + signal);
+  }
 }
 
 int caught_signal() {

@@ -12,6 +12,7 @@
 #include "evener/cluster/parameter_server/worker.h"
 #include "evener/cluster/transport/certs.h"
 #include "evener/cluster/transport/mpi/load.h"
+#include "evener/cluster/transport/tls_files.h"
 #include "evener/core/error.h"
 
 namespace evener {
@@ -54,6 +55,14 @@ Job ask_peers(const GossipPeerOptions& /*options*/) {
 }
 
 void make_certs(const CertsOptions& /*options*/) {
+  refuse("certificates");
+}
+
+Tls read_tls_files(const TlsFiles& /*files*/) {
+  refuse("certificates");
+}
+
+bool is_certificate_for(const std::string& /*certificate*/, const std::string& /*host*/) {
   refuse("certificates");
 }
 

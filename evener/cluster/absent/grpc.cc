@@ -5,7 +5,8 @@
 
 namespace evener {
 
-std::shared_ptr<Transport> make_grpc_transport(const Tls& /*tls*/, double /*dead_after*/) {
+std::shared_ptr<Transport> make_grpc_transport(const Tls& /*tls*/, double /*dead_after*/,
+                                               double /*first_message*/) {
   throw UsageError(
       "this evener was built without cluster support (EVENER_CLUSTER): connections between "
       "processes need gRPC, protobuf and OpenSSL");

@@ -77,13 +77,7 @@ class GossipPeerImpl final : public GossipPeer {
     if (paused_at_ > 0) group_.was_busy(now() - paused_at_);
     bool goes_on = true;
     while (goes_on && !is_over()) {
-      poll(0);
-      exchange_.act(true);
-      if (exchange_.must_wait()) {
-        poll(kHeartbeat);
-      } else {
-        goes_on = step(after_step);
-      }
+      if (handle_messages()) goes_on = step(after_step);
     }
     paused_at_ = now();
   }
@@ -172,9 +166,10 @@ class GossipPeerImpl final : public GossipPeer {
       if (now() < options_.patience) continue;
       if (group_.joined() == 0) {
         throw Error(
-            fmt::format("no peer for {:g} s: start the others of --peers, or wait longer "
-                        "with --wait-seconds ({})",
-                        options_.patience, group_.why_alone()));
+            fmt::format("no peer for {:g} s: {}{}", options_.patience, group_.why_alone(),
+                        group_.cause_is_known()
+                            ? ""
+                            : "; start the others of --peers, or wait longer with --wait-seconds"));
       }
       options_.say(fmt::format("{} of {} peers are there: beginning without the others",
                                group_.joined() + 1, group_.count()));
@@ -208,7 +203,7 @@ class GossipPeerImpl final : public GossipPeer {
     task.worker = options_.self;
     std::uint64_t& steps = result_.steps[static_cast<std::size_t>(options_.self)];
     task.parts.push_back({{rows, rows.size(), 0}, {++own_steps_, learning_rate}});
-    const double loss = replica_.train(task) / static_cast<double>(rows.size());
+    const double loss = train(task) / static_cast<double>(rows.size());
     if (!std::isfinite(loss)) {
       throw DivergedError(fmt::format("the loss of step {} is not finite", own_steps_));
     }
@@ -223,6 +218,20 @@ class GossipPeerImpl final : public GossipPeer {
     const bool goes_on = after_step();
     group_.was_busy(now() - begin);
     return goes_on;
+  }
+
+  /// Returns whether the next step may begin.
+  bool handle_messages() {
+    const MainSteps::Step counted(options_.main_steps.get());
+    poll(0);
+    exchange_.act(true);
+    if (!exchange_.must_wait()) return true;
+    poll(kHeartbeat);
+    return false;
+  }
+  double train(const Task& task) {
+    const MainSteps::Step counted(options_.main_steps.get());
+    return replica_.train(task);
   }
 
   /// Lets the last messages arrive before the connections are closed.

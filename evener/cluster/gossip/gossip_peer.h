@@ -17,6 +17,7 @@
 #include "evener/nn/schedule.h"
 #include "evener/policy/gossip_node.h"
 #include "evener/runtime/peer_replica.h"
+#include "evener/runtime/step_counter.h"
 #include "evener/runtime/timeline.h"
 
 namespace evener {
@@ -50,6 +51,7 @@ struct GossipPeerOptions {
   Seconds silence = 10;   // after which a peer is considered lost
   /// Polled after each step. Not 0: this signal was received.
   std::function<int()> interrupted;
+  std::shared_ptr<MainSteps> main_steps;  // counts the steps; null: not counted
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 

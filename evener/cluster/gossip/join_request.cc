@@ -41,7 +41,7 @@ Job ask_peers(const GossipPeerOptions& given) {
   // This process's own address too: a process that answers there has the slot.
   std::vector<PeerQuery> queries(options.addresses.size());
   std::string why = "no peer has answered yet";
-  bool reported = false;
+  bool reported = false, known = false;
   for (const Stopwatch clock; clock.elapsed() < options.patience;) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
       if (queries[i].channel || clock.elapsed() < queries[i].retry_at) continue;
@@ -55,7 +55,10 @@ Job ask_peers(const GossipPeerOptions& given) {
     if (const std::string* end = event->end()) {
       queries[static_cast<std::size_t>(event->from)].channel.reset();
       if (event->from == options.self) continue;
-      why = fmt::format("peer {}: {}", event->from, with_hint(*end));
+      if (!known || is_certificate_problem(*end)) {
+        known = is_certificate_problem(*end);
+        why = fmt::format("peer {}: {}", event->from, with_hint(*end));
+      }
       if (clock.elapsed() > kSoon && !std::exchange(reported, true)) {
         options.say(why + "; asking all of --peers again");
       }
@@ -74,6 +77,8 @@ Job ask_peers(const GossipPeerOptions& given) {
     }
     if (head.has_welcome()) return job_of(head.welcome());
   }
+  // Waiting does not help where the cause is known.
+  if (known) throw Error(fmt::format("no peer has answered for {:g} s: {}", options.patience, why));
   throw Error(fmt::format(
       "no peer has answered for {:g} s, and this one names no data or recipe of its own: start the "
       "first ones with `evener train DATA --peers ...`, or wait longer with --wait-seconds ({})",

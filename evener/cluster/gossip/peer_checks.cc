@@ -1,5 +1,7 @@
 #include "evener/cluster/gossip/peer_checks.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -68,15 +70,19 @@ std::string why_unusable(const PeerEvent& event, const ModelUpdateLayout& layout
   using Places = ModelUpdate::Places;
   const ModelUpdate& update = event.update;
   const bool all = update.places == Places::all && update.values.size() == layout.size();
+  const bool weighs = std::isfinite(update.weight) && update.weight > 0;
   switch (event.message.kind()) {
     case Wire::OFFER:
       if (push_sum && !all) return "a part of a model in an offer of push-sum";
+      if (push_sum && !weighs) return "an offer of push-sum without a positive weight";
       if (update.values.empty() || update.places == Places::offered) return "no offer";
       return "";
     case Wire::REPLY:
       return push_sum || update.places == Places::offered ? "" : "no reply";
-    case Wire::MODEL:
     case Wire::FINAL:
+      if (all && !weighs) return "a final model without a positive weight";
+      [[fallthrough]];
+    case Wire::MODEL:
       return all ? "" : "a part of a model instead of all of it";
     default:
       return "";

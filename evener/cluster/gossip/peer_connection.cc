@@ -1,5 +1,7 @@
 #include "evener/cluster/gossip/peer_connection.h"
 
+#include <cmath>
+
 namespace evener {
 
 void PeerConnection::received(Message message) {
@@ -11,9 +13,17 @@ void PeerConnection::received(Message message) {
                         .join_request = head.join_request(),
                         .channel = channel_});
   }
+  if (head.has_status_request() || head.has_hello() || head.has_server_hello()) {
+    wire::Head answer;
+    answer.mutable_refusal()->set_why(
+        "this is a peer of a run without a coordinator (--peers); its own output shows its state");
+    return channel_->send(message_of(answer));
+  }
   if (from_ < 0 && incarnation_ == 0) throw Error("it has not said which peer it is");
   if (from_ < 0) return;  // it was refused
   if (head.has_peer_heartbeat()) {
+    const double busy = head.peer_heartbeat().busy();  // others allow for it: see allowance()
+    if (!std::isfinite(busy) || busy < 0) throw Error("a heartbeat whose time is not a number");
     events_.put(
         {.kind = PeerEvent::Kind::peer_heartbeat,
          .from = from_,
@@ -76,8 +86,9 @@ void PeerConnection::deliver(ModelUpdate update, const std::string& why) {
 
 void PeerLink::received(Message message) {
   const wire::Head head = head_of(message);
-  if (!head.has_refusal() || head.refusal().later()) return;
-  events_.put({.kind = PeerEvent::Kind::refused_there, .from = to_, .why = head.refusal().why()});
+  if (!head.has_refusal()) return;
+  const std::string why = head.refusal().later() ? "" : head.refusal().why();
+  events_.put({.kind = PeerEvent::Kind::refused_there, .from = to_, .why = why});
 }
 
 void PeerLink::ended(const std::string& why) {

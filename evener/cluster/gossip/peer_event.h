@@ -35,7 +35,8 @@ struct PeerEvent {
   ModelUpdate update{};  // of the message
   std::vector<std::uint64_t> steps{};
   wire::PeerHeartbeat peer_heartbeat{};
-  std::string why{};  // of a refusal or a leave; not empty in a message that cannot be used
+  // Of a refusal (empty: only for now) or a leave; not empty in a message that cannot be used.
+  std::string why{};
 };
 using PeerEventQueue = Mailbox<PeerEvent>;
 

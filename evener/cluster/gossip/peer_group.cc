@@ -8,6 +8,7 @@
 
 #include "evener/cluster/gossip/peer_checks.h"
 #include "evener/cluster/gossip/peer_connection.h"
+#include "evener/cluster/membership/reconnect.h"
 #include "evener/cluster/transport/inbox.h"
 
 namespace evener {
@@ -99,14 +100,20 @@ void PeerGroup::connect_missing() {
   if (left_) return;
   for (int i = 0; i < count(); ++i) {
     PeerState& other = at(i);
+    if (other.channel && other.hello_again && now() >= *other.hello_again) send_hello(other);
     if (i == options_.self || other.channel || now() < other.retry_at) continue;
     // At the start all peers wait for each other.
     other.retry_at = now() + (busy_ == 0 ? kPause / 5 : kPause);
     other.channel = options_.transport->connect(options_.addresses[static_cast<std::size_t>(i)],
                                                 std::make_shared<PeerLink>(events_, i));
-    other.channel->send(message_of(hello_of(options_, work_, incarnation_, now())));
+    send_hello(other);
     send_heartbeat(other);
   }
+}
+
+void PeerGroup::send_hello(PeerState& other) {
+  other.hello_again.reset();
+  other.channel->send(message_of(hello_of(options_, work_, incarnation_, now())));
 }
 
 void PeerGroup::beat() {
@@ -134,7 +141,7 @@ void PeerGroup::take(PeerEvent& event) {
   PeerState& other = at(event.from);
   switch (event.kind) {
     case PeerEvent::Kind::link_down:
-      if (other.refused == 0) why_alone_ = fmt::format("peer {}: {}", event.from, event.why);
+      if (other.refused == 0) note_failed_link(event);
       other.channel.reset();
       other.final_model_sent = false;
       other.broken = other.cut = true;
@@ -142,6 +149,9 @@ void PeerGroup::take(PeerEvent& event) {
     case PeerEvent::Kind::refusal:
       return refuse(event, event.why);
     case PeerEvent::Kind::refused_there:
+      // It may take an earlier process of this rank, which was just killed, for alive.
+      other.hello_again = now() + kHelloAgain;
+      if (event.why.empty()) return;
       other.refuses = event.why;
       return check_refusals();
     case PeerEvent::Kind::peer_hello:
@@ -170,6 +180,14 @@ void PeerGroup::take(PeerEvent& event) {
   if (event.kind == PeerEvent::Kind::message && !left_) callbacks_.message(event, other);
 }
 
+/// One with a known cause is more useful than a peer that has not started.
+void PeerGroup::note_failed_link(const PeerEvent& event) {
+  const bool known = is_certificate_problem(event.why);
+  if (cause_known_ && !known) return;
+  cause_known_ = known;
+  why_alone_ = fmt::format("peer {}: {}", event.from, with_hint(event.why));
+}
+
 void PeerGroup::accept_hello(const PeerEvent& event) {
   PeerState& other = at(event.from);
   const bool alive = other.joined && !other.broken && now() - other.heard < kBroken;
@@ -185,6 +203,8 @@ void PeerGroup::accept_hello(const PeerEvent& event) {
     other.peer_heartbeat.Clear();
     other.final_model.reset();
     options_.say(fmt::format("peer {} is there", event.from));
+    // What it has sent after the hello that was refused is lost. A second hello tells it that.
+    if (other.refused == event.incarnation && other.channel) send_hello(other);
     other.incarnation = event.peer_hello.incarnation();
     other.joined = true;
     other.left = false;

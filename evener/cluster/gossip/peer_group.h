@@ -23,6 +23,7 @@ struct PeerState {
   bool cut = false;     // a connection, in either direction, has ended: messages may be lost
   bool left = false;    // it has sent a leave message
   std::string refuses;  // why it refuses this peer; empty: it does not, or has not answered
+  std::optional<Seconds> hello_again;  // it has refused the last hello: when to send another one
   std::uint64_t incarnation = 0, refused = 0;  // accepted; refused last
   ModelUpdate offer, reply;                    // the last ones, until they are used
   std::uint64_t offer_sequence = 0;            // of the offer
@@ -36,6 +37,7 @@ struct PeerState {
 
 inline constexpr Seconds kHeartbeat = 0.25;  // between heartbeats
 inline constexpr Seconds kBroken = 2;        // of silence, after the connection to a peer has ended
+inline constexpr Seconds kHelloAgain = 1;    // after a refusal
 
 class PeerGroup {
  public:
@@ -61,6 +63,8 @@ class PeerGroup {
   bool complete() const;
   /// Why no peer is connected.
   const std::string& why_alone() const { return why_alone_; }
+  /// Whether that is a cause that waiting does not remove.
+  bool cause_is_known() const { return cause_known_; }
   Seconds now() const { return clock_.elapsed(); }
 
   /// Handles events. If there is none, waits this long for one. Also reconnects, sends heartbeats
@@ -79,9 +83,11 @@ class PeerGroup {
 
  private:
   void connect_missing();
+  void send_hello(PeerState& other);
   void beat();
   void send_heartbeat(PeerState& other);
   void take(PeerEvent& event);
+  void note_failed_link(const PeerEvent& event);
   void accept_hello(const PeerEvent& event);
   void refuse(const PeerEvent& event, const std::string& why);
   void check_refusals() const;
@@ -101,6 +107,7 @@ class PeerGroup {
   Seconds begun_ = 0;  // of training
   bool has_all_ = false, left_ = false;
   std::string why_alone_ = "no peer has answered yet";
+  bool cause_known_ = false;
   PeerEventQueue events_;
   std::unique_ptr<Listener> listener_;  // last: its connections use all of the above
 };

@@ -164,9 +164,12 @@ bool Membership::is_waiting(const Client& client) const {
 
 bool Membership::heard(const Client& client, std::optional<std::uint64_t> progress, Seconds now) {
   if (member(client) < 0) return false;
-  if (progress) {
+  // Nothing moves the deadline of a worker that is not ready: one that only sends heartbeats would
+  // keep its slot for ever.
+  const bool is_ready = client.server >= 0 || at(client.slot).joined;
+  if (is_ready && progress) {
     progress_.heartbeat(member(client), *progress, now);
-  } else {
+  } else if (is_ready) {
     progress_.advance(member(client), now);
   }
   const bool suspected = heartbeats_.heard(member(client), now);

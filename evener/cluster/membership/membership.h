@@ -70,8 +70,8 @@ class Membership {
   /// A shard server has joined: `client.server` is its number.
   void join_server(const Client& client, Seconds now);
   /// Records a message: each one counts as a heartbeat. `progress`: of a heartbeat; any other
-  /// message is progress. Returns whether the client is a joined worker that was suspected until
-  /// now.
+  /// message is progress. A worker makes none before it is ready. Returns whether the client is a
+  /// joined worker that was suspected until now.
   bool heard(const Client& client, std::optional<std::uint64_t> progress, Seconds now);
   /// The worker has completed a task, so its pace is known.
   void completed(int slot, Seconds now) { progress_.complete(slot, now); }

@@ -29,18 +29,12 @@ void ProgressWatch::complete(int member, Seconds now) {
   if (found != members_.end()) found->second.measured = true;
 }
 
-Seconds ProgressWatch::limit_of(const Member& member) const {
-  if (limits_.fixed > 0) return limits_.fixed;
-  const Seconds by_pace = std::max(limits_.least, limits_.factor * member.longest);
-  return member.measured ? by_pace : std::max(limits_.first, by_pace);
-}
-
 std::vector<ProgressWatch::Stalled> ProgressWatch::check(Seconds now) {
   std::vector<Stalled> stalled;
   std::erase_if(members_, [&](const auto& entry) {
     const auto& [member, record] = entry;
     const Seconds pause = now - record.last;
-    if (pause < limit_of(record)) return false;
+    if (pause < limits_.limit(record.longest, record.measured)) return false;
     stalled.push_back({member, pause});
     return true;
   });

@@ -8,18 +8,12 @@
 #include <vector>
 
 #include "evener/core/time.h"
+#include "evener/runtime/stall_limits.h"
 
 namespace evener {
 
-/// How long a member may make no progress. An idle member makes progress with every heartbeat that
-/// it receives; a busy one between two steps or chunks.
-struct StallLimits {
-  Seconds fixed = 0;    // for all members; 0: from the member's own pace, as follows
-  double factor = 10;   // times its longest pause so far,
-  Seconds least = 60;   // but at least this,
-  Seconds first = 600;  // and this before its first task has ended: it may compile kernels
-};
-
+/// An idle member makes progress with every heartbeat that it receives; a busy one between two
+/// steps or chunks.
 class ProgressWatch {
  public:
   explicit ProgressWatch(const StallLimits& limits) : limits_(limits) {}
@@ -48,7 +42,6 @@ class ProgressWatch {
     Seconds longest = 0;                    // pause
     bool measured = false;                  // it has completed a task
   };
-  Seconds limit_of(const Member& member) const;
 
   StallLimits limits_;
   std::map<int, Member> members_;

@@ -27,6 +27,8 @@ struct ReconnectOptions {
 
 /// Why a connection failed, with a hint for the user where the cause is known.
 std::string with_hint(const std::string& why);
+/// Whether it failed because of certificates: waiting does not help.
+bool is_certificate_problem(const std::string& why);
 
 /// Calls session(why, useful) until the run is over or a signal arrives. Returns the process's exit
 /// code: 0, 1 if the run failed, or 128 + the signal. Error if no session was useful within

@@ -36,6 +36,9 @@ void ClientSession::received(Message message) {
     case wire::Head::kLeave:
       client.left = true;
       return client.channel->close(head.leave().why());
+    case wire::Head::kPeerHello:
+    case wire::Head::kJoinRequest:
+      return coordinator_.refuse_peer(client);
     default:
       throw Error("a message that a coordinator does not take");
   }

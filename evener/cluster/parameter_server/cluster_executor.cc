@@ -25,7 +25,7 @@ class ClusterExecutor final : public Executor {
   }
   void set_timer(Seconds time) override { timers_.push(time); }
   bool is_present(int worker) const override { return coordinator_.is_present(worker); }
-  std::vector<MembershipChange> take_changes() override { return coordinator_.take_changes(); }
+  std::optional<MembershipChange> take_change() override { return coordinator_.take_change(); }
   bool waits_for_workers() const override { return true; }
   bool interrupted() const override { return coordinator_.interrupted(); }
 

@@ -27,6 +27,9 @@ struct CoordinatorOptions {
   /// longer than `grace` after that are given up.
   std::function<int()> interrupted;
   Seconds grace = 0.5;
+  /// The worker in this slot was lost, and why. Called on any thread. Null: nothing but that is
+  /// done, and another worker may take the slot.
+  std::function<void(int slot, const std::string& why)> lost;
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 

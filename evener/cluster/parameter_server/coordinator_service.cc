@@ -53,7 +53,9 @@ CoordinatorService::~CoordinatorService() {
     closing_ = true;
     membership_.send_all(head);
     changed_.notify_all();
-    changed_.wait_for(lock, std::chrono::seconds(2), [this] { return membership_.empty(); });
+    // Nobody who has pressed Ctrl-C waits for a worker that hangs.
+    const std::chrono::milliseconds most(interrupted() ? 300 : 2000);
+    changed_.wait_for(lock, most, [this] { return membership_.empty(); });
   }
   heartbeat_.join();
   listener_.reset();
@@ -149,7 +151,9 @@ void CoordinatorService::disconnected(Client& client, const std::string& why) {
   if (client.slot < 0) return;
   worker_states_.leave(client.slot);
   if (host_) host_->session(static_cast<std::uint64_t>(client.slot)).disconnect(client.channel);
-  if (lost) orders_.lose(client.slot, why, client.left);
+  if (!lost) return;
+  orders_.lose(client.slot, why, client.left);
+  if (options_.lost && !client.left && !closing_) options_.lost(client.slot, why);
 }
 
 void CoordinatorService::answer_status(Client& client, const wire::StatusRequest& request) {
@@ -161,6 +165,11 @@ void CoordinatorService::answer_status(Client& client, const wire::StatusRequest
   head.mutable_status()->set_json(
       status_.json(membership_.joined(), servers_ ? servers_->joined() : 0, options_.servers));
   client.channel->send(message_of(head));
+}
+
+void CoordinatorService::refuse_peer(Client& client) {
+  const std::lock_guard lock(mutex_);
+  membership_.refuse(client, "this is a coordinator, not a peer: evener worker --coordinator");
 }
 
 void CoordinatorService::chunk(Client& client, const wire::Chunk& chunk, const Message& message) {
@@ -300,9 +309,9 @@ bool CoordinatorService::handle_signal() {
   return false;
 }
 
-std::vector<MembershipChange> CoordinatorService::take_changes() {
+std::optional<MembershipChange> CoordinatorService::take_change() {
   const std::lock_guard lock(mutex_);
-  return orders_.take_changes();
+  return orders_.take_change();
 }
 
 void CoordinatorService::leave_engine() {

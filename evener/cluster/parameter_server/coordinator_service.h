@@ -48,6 +48,7 @@ class CoordinatorService final : public ClusterCoordinator {
   void heard(const Client& client, std::optional<std::uint64_t> progress);
   void disconnected(Client& client, const std::string& why);
   void answer_status(Client& client, const wire::StatusRequest& request);
+  void refuse_peer(Client& client);
   void chunk(Client& client, const wire::Chunk& chunk, const Message& message);
   // From a worker:
   void hello(const std::shared_ptr<Client>& client);
@@ -64,7 +65,7 @@ class CoordinatorService final : public ClusterCoordinator {
   Seconds now() const { return clock_.elapsed(); }
   void start(Task task);
   std::optional<Arrival> next(Seconds until);
-  std::vector<MembershipChange> take_changes();
+  std::optional<MembershipChange> take_change();
   bool interrupted() const { return options_.interrupted && options_.interrupted() != 0; }
   bool is_present(int worker) const {
     return present_at_start_[static_cast<std::size_t>(worker)] != 0;

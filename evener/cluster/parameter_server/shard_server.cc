@@ -53,6 +53,11 @@ class WorkerConnection final : public Handler {
   void received(Message message) override {
     const wire::Head head = head_of(message);
     if (head.has_worker_hello()) return connect(head.worker_hello());
+    if (head.has_status_request() || head.has_hello() || head.has_server_hello()) {
+      wire::Head answer;
+      answer.mutable_refusal()->set_why("this is a server: give the address of its coordinator");
+      return channel_->send(message_of(answer));
+    }
     if (session_ == nullptr) throw Error("it has not said which worker it is");
     std::optional<wire::Pushed> pushed;
     if (head.has_push()) pushed = session_->begin_push(head.push());

@@ -232,7 +232,10 @@ class CoordinatorClient {
       for (auto& shard : shards_) shard.add_to(pull);
       job_state_.work.replica->take(pull, task);
       push.set_loss_sum(job_state_.work.replica->train(task));
-      sleep_for_speed(watch.elapsed(), options_.speed);
+      sleep_for_speed(watch.elapsed(), options_.speed, [this] {
+        if (heartbeat_) heartbeat_->advance();  // it does not hang
+        return true;
+      });
       push.set_compute(watch.elapsed());
       job_state_.work.replica->difference(push_.span());
     } catch (const DeviceError& problem) {

@@ -46,13 +46,13 @@ std::optional<Arrival> WorkerOrders::take_arrival() {
   return arrival;
 }
 
-std::vector<MembershipChange> WorkerOrders::take_changes() {
-  std::vector<MembershipChange> changes;
-  while (!items_.empty() && std::holds_alternative<MembershipChange>(items_.front())) {
-    changes.push_back(std::get<MembershipChange>(items_.front()));
-    items_.pop_front();
+std::optional<MembershipChange> WorkerOrders::take_change() {
+  if (items_.empty() || !std::holds_alternative<MembershipChange>(items_.front())) {
+    return std::nullopt;
   }
-  return changes;
+  MembershipChange change = std::move(std::get<MembershipChange>(items_.front()));
+  items_.pop_front();
+  return change;
 }
 
 void WorkerOrders::abandon_all() {

@@ -34,7 +34,7 @@ class WorkerOrders {
   bool empty() const { return items_.empty(); }
   /// Nothing if the next item is a membership change.
   std::optional<Arrival> take_arrival();
-  std::vector<MembershipChange> take_changes();
+  std::optional<MembershipChange> take_change();
   /// Drops what the scheduler has not taken.
   void clear_queue() { items_.clear(); }
   /// The scheduler ends: tasks that are under way are dropped.

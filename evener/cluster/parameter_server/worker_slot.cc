@@ -1,10 +1,16 @@
 #include "evener/cluster/parameter_server/worker_slot.h"
 
+#include <cmath>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
 
 namespace evener {
 
 wire::Order WorkerSlot::assign(Task task, int shards, std::uint64_t generation, Seconds now) {
+  if (task_) throw Error(fmt::format("worker {} has a task already", task.worker));
   task_ = std::move(task);
   shards_ = shards;
   generation_ = generation;
@@ -31,6 +37,10 @@ bool WorkerSlot::expects(const wire::Push& push) const {
 
 std::optional<Arrival> WorkerSlot::push_arrived(const wire::Push& push, Seconds now) {
   push_ = push;
+  if (!std::isfinite(push.compute()) || push.compute() < 0) {  // it would decide about batch sizes
+    push_.set_compute(0);
+    invalid_ = "its computing time is not a number of seconds";
+  }
   return arrival_if_complete(now);
 }
 

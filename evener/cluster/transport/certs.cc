@@ -1,9 +1,11 @@
 #include "evener/cluster/transport/certs.h"
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <memory>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -13,6 +15,7 @@
 
 #include "evener/core/error.h"
 #include "evener/core/file.h"
+#include "evener/core/printable.h"
 
 namespace evener {
 
@@ -116,11 +119,50 @@ std::string subjects_of(const std::vector<std::string>& hosts) {
   return text;
 }
 
+bool is_address(int family, const std::string& text) {
+  in6_addr ignored{};  // the larger of the two
+  return inet_pton(family, text.c_str(), &ignored) == 1;
+}
+
+/// A name of the domain name system; its first label may be a `*`.
+bool is_host_name(const std::string& text) {
+  constexpr std::size_t kMostName = 253, kMostLabel = 63;
+  if (text.size() > kMostName) return false;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t dot = std::min(text.find('.', at), text.size());
+    const std::string label = text.substr(at, dot - at);
+    const bool any = label == "*" && at == 0 && dot < text.size();
+    const bool plain = std::all_of(label.begin(), label.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '-' || c == '_';
+    });
+    if (label.empty() || label.size() > kMostLabel || !(any || plain)) return false;
+    at = dot + 1;
+  }
+  return true;
+}
+
+/// Empty: it can be in a certificate.
+std::string why_no_host(const std::string& host) {
+  const std::size_t colon = host.find(':');
+  const bool one_colon = colon != std::string::npos && colon == host.rfind(':');
+  if (host.empty()) return "a name is empty";
+  if (one_colon || (host.front() == '[' && host.back() != ']')) {
+    return fmt::format("'{}' has a port: give only the host", printable(host));
+  }
+  const bool digits = host.find_first_not_of("0123456789.") == std::string::npos;
+  const bool good = colon != std::string::npos ? is_address(AF_INET6, host)
+                    : digits                   ? is_address(AF_INET, host)
+                                               : is_host_name(host);
+  return good ? "" : fmt::format("'{}' is neither a host name nor an address", printable(host));
+}
+
 }  // namespace
 
 void make_certs(const CertsOptions& options) {
   for (const auto& host : options.hosts) {
-    if (host.empty()) throw UsageError("--hosts: a name is empty");
+    if (const std::string why = why_no_host(host); !why.empty()) {
+      throw UsageError("--hosts: " + why);
+    }
   }
   const std::string authority_path = options.folder + "/" + kAuthorityFile;
   if (fs::exists(authority_path)) {

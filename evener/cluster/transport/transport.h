@@ -79,8 +79,11 @@ class Transport {
 
 /// Between any machines. An address is HOST:PORT, port 0: any free port. `dead_after`: seconds
 /// until a connection ends whose other side cannot be reached any more; 0: when TCP detects it,
-/// which may take 15 minutes. UsageError in a build without gRPC.
-std::shared_ptr<Transport> make_grpc_transport(const Tls& tls = {}, double dead_after = 0);
+/// which may take 15 minutes. `first_message`: seconds that a process which connects here has for
+/// each of TLS, its first stream and its first message, before it is disconnected. UsageError in a
+/// build without gRPC.
+std::shared_ptr<Transport> make_grpc_transport(const Tls& tls = {}, double dead_after = 0,
+                                               double first_message = 10);
 
 /// Between threads of this process. An address is any name; to listen, empty: any free name.
 std::shared_ptr<Transport> make_local_transport();

@@ -8,7 +8,6 @@
 #include "evener/cluster/wire/job.h"
 #include "evener/cluster/wire/model_update_format.h"
 #include "evener/cluster/wire/wire.pb.h"
-#include "evener/core/error.h"
 
 namespace evener {
 
@@ -17,11 +16,9 @@ inline constexpr std::uint32_t kProtocol = 7;
 inline Message message_of(const wire::Head& head) {
   return {head.SerializeAsString(), {}, nullptr};
 }
-inline wire::Head head_of(const Message& message) {
-  wire::Head head;
-  if (!head.ParseFromString(message.head)) throw Error("a message whose head cannot be read");
-  return head;
-}
+/// Throws Error if the head cannot be read. Texts for people (names, reasons) are cut to 1,000
+/// bytes and have no control characters (core/printable.h): they reach terminals and logs.
+wire::Head head_of(const Message& message);
 
 inline DataFingerprint fingerprint_of(const wire::Data& data) {
   return {data.rows(), data.features(), data.labels(), data.checksum()};

@@ -117,6 +117,7 @@ std::string read_command() {
 std::string read_file(const std::string& path) {
   if (is_missing(path)) throw UsageError(path + ": there is no such file");
   if (std::filesystem::is_directory(path)) throw Error(path + ": is a directory, not an index");
+  if (!std::filesystem::is_regular_file(path)) throw Error(path + ": is not a regular file");
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), &gzclose);
   if (!file) throw Error(path + ": cannot open: " + std::strerror(errno));
   std::string text;

@@ -153,7 +153,7 @@ void CpuReplica::dense_forward(std::size_t layer, const Step& step, int member) 
                      units.end - units.begin, weight.stride},
                     vectors_.weight + layout_.layers[number].bias.offset + units.begin,
                     in.columns(), samples_.panels,
-                    {columns.data + units.begin * kernels().panel, columns.stride});
+                    {columns.data + units.begin * kernels().panel, columns.stride}, {});
   team_.barrier();
   const auto [begin, end] = panel_share(member);
   out.activate(network_.activation, mask(number + 1, step), begin, end);
@@ -175,7 +175,7 @@ void CpuReplica::dense_backward(std::size_t layer, const UpdateRule& rule, int m
     if (want_error) {
       kernels().backward({vectors_.weight + weight.offset + first * weight.stride, weight.stride,
                           units, weight.stride},
-                         part, samples_.panels, error);
+                         part, samples_.panels, error, {});
     }
     updates_[static_cast<std::size_t>(member)].apply(segments, vectors_, rule, first, units, part,
                                                      samples_, in.rows());

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "hwy/cache_control.h"
+
 #include "evener/device/cpu/gemm-inl.h"
 
 HWY_BEFORE_NAMESPACE();

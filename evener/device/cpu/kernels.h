@@ -41,17 +41,42 @@ struct Columns {
   std::size_t stride;
 };
 
+/// Memory that is needed soon. A product that is limited by arithmetic prefetches it meanwhile.
+struct Upcoming {
+  struct Part {
+    const float* data = nullptr;
+    std::size_t size = 0;
+  };
+  Part parts[2];
+};
+
+/// A softmax over units that arrive in blocks, per sample.
+struct RunningSoftmax {
+  float* maximum;     // of all units so far
+  float* sum;         // of exp(logit - maximum)
+  float* references;  // per block of units: the maximum at that time
+};
+
 struct Kernels {
-  const char* name;   // of the instruction set
-  std::size_t panel;  // samples or units side by side: two vectors
-  std::size_t tile;   // units of a layer that are processed together
+  const char* name;    // of the instruction set
+  std::size_t panel;   // samples or units side by side: two vectors
+  std::size_t tile;    // units of a layer that are processed together
+  std::size_t blocks;  // of a tile: units whose sums are in registers at a time
 
   /// out[p][unit] = bias[unit] + sum_k weights[unit][k] * input[p][k].
   void (*forward)(const Weights& weights, const float* bias, const Columns& input,
-                  std::size_t panels, const Columns& out);
+                  std::size_t panels, const Columns& out, const Upcoming& next);
+  /// The same, then `exponentiate` while the logits are in registers. Also stores the maxima that
+  /// each block of units was taken relative to.
+  void (*forward_exponentiate)(const Weights& weights, const float* bias, const Columns& input,
+                               std::size_t panels, const Columns& out, const Upcoming& next,
+                               const RunningSoftmax& softmax);
+  /// One logit: bias + sum_k weights[k] * input[sample][k], `rows` in rows layout of `samples`.
+  float (*dot)(const float* weights, float bias, const float* rows, std::size_t sample,
+               std::size_t samples, std::size_t width);
   /// error[p][k] += sum_unit weights[unit][k] * gradient[p][unit].
   void (*backward)(const Weights& weights, const Columns& gradient, std::size_t panels,
-                   const Columns& error);
+                   const Columns& error, const Upcoming& next);
   /// out[unit][k] = sum_s gradient[unit][s] * input[s][k]; `rows` is in rows layout, `out` has
   /// `width` floats per row. bias_out[unit] = sum_s gradient[unit][s]. Also prefetches the state of
   /// these units for the update.
@@ -76,8 +101,9 @@ struct Kernels {
   /// values = exp(values - maximum) * factor, per sample.
   void (*normalise)(const Columns& values, std::size_t units, std::size_t panels,
                     const float* maximum, const float* factor);
-  /// values *= factor, per sample.
-  void (*scale)(const Columns& values, std::size_t units, std::size_t panels, const float* factor);
+  /// values *= exp(reference - shift) * factor, per sample: the references of forward_exponentiate.
+  void (*rescale)(const Columns& values, std::size_t units, std::size_t panels,
+                  const float* references, const float* shift, const float* factor);
   /// Element-wise losses: adds each sample's loss with all targets 0 to `loss`, and replaces the
   /// logits by factor * d loss / d logit. `loss` kind is sigmoid or squared.
   void (*pointwise)(Loss kind, const Columns& logits, std::size_t units, std::size_t panels,

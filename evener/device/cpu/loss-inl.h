@@ -20,27 +20,6 @@ using Words = hn::RebindToUnsigned<Floats>;
 using WordVec = hn::Vec<Words>;
 constexpr Words kWords;
 
-// e^x for x <= 0, to about one unit in the last place; the softmax and sigmoid need no other x.
-// x = n ln 2 + r with |r| <= ln 2 / 2, so e^x = 2^n e^r: a polynomial (Cephes' coefficients) and an
-// exponent set by hand. From -87.3 down it is 2^-126 instead of less, which is as good as zero.
-HWY_INLINE Vec exp_of(Vec x) {
-  x = hn::Max(x, hn::Set(kFloats, -87.3F));
-  const Vec n = hn::Round(hn::Mul(x, hn::Set(kFloats, 1.44269504F)));
-  // ln 2 in two parts, the first with few enough bits that n times it is exact.
-  Vec r = hn::NegMulAdd(n, hn::Set(kFloats, 0.693359375F), x);
-  r = hn::NegMulAdd(n, hn::Set(kFloats, -2.12194440e-4F), r);
-  Vec p = hn::Set(kFloats, 1.9875691500e-4F);
-  p = hn::MulAdd(p, r, hn::Set(kFloats, 1.3981999507e-3F));
-  p = hn::MulAdd(p, r, hn::Set(kFloats, 8.3334519073e-3F));
-  p = hn::MulAdd(p, r, hn::Set(kFloats, 4.1665795894e-2F));
-  p = hn::MulAdd(p, r, hn::Set(kFloats, 1.6666665459e-1F));
-  p = hn::MulAdd(p, r, hn::Set(kFloats, 5.0000001201e-1F));
-  p = hn::Add(hn::MulAdd(hn::Mul(p, r), r, r), hn::Set(kFloats, 1.0F));
-  const hn::RebindToSigned<Floats> integers;
-  const auto power = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(integers, n), hn::Set(integers, 127)));
-  return hn::Mul(p, hn::BitCast(kFloats, power));
-}
-
 // 1 / (1 + exp(-z)), from exp(-|z|) so that nothing overflows.
 HWY_INLINE Vec sigmoid(Vec z, Vec e) {
   const Vec one = hn::Set(kFloats, 1.0F);
@@ -175,19 +154,6 @@ HWY_NOINLINE void normalise(const Columns& values, std::size_t units, std::size_
         const Vec e = exp_of(hn::Sub(hn::Load(kFloats, at), top));
         hn::Store(hn::Mul(e, f), kFloats, at);
       }
-    }
-  }
-}
-
-HWY_NOINLINE void scale(const Columns& values, std::size_t units, std::size_t panels,
-                        const float* factor) {
-  for (std::size_t p = 0; p < panels; ++p) {
-    const Vec f = hn::Load(kFloats, factor + p * panel_width());
-    const Vec g = hn::Load(kFloats, factor + p * panel_width() + lanes());
-    float* at = values.data + p * values.stride;
-    for (std::size_t unit = 0; unit < units; ++unit, at += panel_width()) {
-      hn::Store(hn::Mul(f, hn::Load(kFloats, at)), kFloats, at);
-      hn::Store(hn::Mul(g, hn::Load(kFloats, at + lanes())), kFloats, at + lanes());
     }
   }
 }

@@ -52,6 +52,12 @@ OutputLayer::Tile OutputLayer::tile(Part& part, std::size_t index) {
   return {first, units, index, {data, kernels().tile * kernels().panel}, kept};
 }
 
+float* OutputLayer::references(Part& part, const Tile& tile) const {
+  const std::size_t forgotten = tiles(part) - part.kept_tiles;
+  const std::size_t place = tile.kept ? tile.index - forgotten : part.kept_tiles;
+  return part.references.data() + place * kernels().blocks * samples_.padded;
+}
+
 Weights OutputLayer::weights(const ModelVectors& vectors, const Tile& tile) const {
   const std::size_t width = segments_.weight.stride;
   return {vectors.weight + segments_.weight.offset + tile.first * width, width, tile.units, width};
@@ -73,7 +79,9 @@ void OutputLayer::begin(const Batch& batch, const Samples& samples, int member) 
         network_.loss == Loss::softmax ? 1.0F / static_cast<float>(labels.size()) : 1.0F;
     auto label = std::lower_bound(labels.begin(), labels.end(), mine.begin);
     for (; label != labels.end() && *label < mine.end; ++label) {
-      mine.targets.push_back({*label, static_cast<std::uint32_t>(s), weight});
+      const std::uint32_t target = *label;
+      if (target < mine.begin) continue;  // not sorted: zeros of a file that was truncated
+      mine.targets.push_back({target, static_cast<std::uint32_t>(s), weight});
     }
   }
   std::sort(mine.targets.begin(), mine.targets.end(), [](const Target& a, const Target& b) {
@@ -85,7 +93,8 @@ void OutputLayer::begin(const Batch& batch, const Samples& samples, int member) 
     const std::size_t budget = keep_bytes_ / parts_.size() / (tile_floats * sizeof(float));
     mine.kept_tiles = std::min(tiles(mine), budget);
     grow(mine.kept, mine.kept_tiles * tile_floats);
-    grow(mine.references, mine.kept_tiles * samples.padded);
+    // One more for the tiles that are not kept, whose references nobody needs.
+    grow(mine.references, (mine.kept_tiles + 1) * kernels().blocks * samples.padded);
   }
   grow(mine.tile, tile_floats);
   for (auto* buffer : {&mine.maximum, &mine.sum, &mine.factor, &mine.shift}) {
@@ -96,9 +105,15 @@ void OutputLayer::begin(const Batch& batch, const Samples& samples, int member) 
   mine.loss.assign(samples.padded, 0.0);
 }
 
-void OutputLayer::logits(const ModelVectors& vectors, Activity& input, const Tile& tile) {
+Upcoming::Part OutputLayer::weights_part(const ModelVectors& vectors, const Tile& tile) const {
+  const Weights matrix = weights(vectors, tile);
+  return {matrix.data, matrix.units * matrix.stride};
+}
+
+void OutputLayer::logits(const ModelVectors& vectors, Activity& input, const Tile& tile,
+                         const Upcoming& next) {
   kernels().forward(weights(vectors, tile), vectors.weight + segments_.bias.offset + tile.first,
-                    input.columns(), samples_.panels, tile.columns);
+                    input.columns(), samples_.panels, tile.columns, next);
 }
 
 template <class F>
@@ -123,6 +138,20 @@ void OutputLayer::add_target_losses(Part& mine, const Tile& tile) {
   });
 }
 
+// The softmax's target losses where the tile's logits have been replaced already: their logits are
+// computed once more.
+void OutputLayer::add_target_logits(Part& mine, const ModelVectors& vectors, Activity& input,
+                                    const Tile& tile) {
+  const Weights matrix = weights(vectors, tile);
+  const float* bias = vectors.weight + segments_.bias.offset;
+  for_targets(mine, tile, [&](const Target& target, float /*exponential*/) {
+    const float z =
+        kernels().dot(matrix.data + (target.label - tile.first) * matrix.stride, bias[target.label],
+                      input.rows(), target.sample, samples_.padded, matrix.width);
+    mine.loss[target.sample] -= static_cast<double>(target.weight) * z;
+  });
+}
+
 void OutputLayer::subtract_targets(Part& mine, const Tile& tile) {
   const float share = 1.0F / static_cast<float>(samples_.count);
   for_targets(mine, tile, [&](const Target& target, float& g) { g -= target.weight * share; });
@@ -134,7 +163,6 @@ void OutputLayer::walk_forward(const ModelVectors& vectors, Activity& input, int
   Part& mine = part(member);
   if (top > 0) mine.top.begin(top, samples_);
   if (network_.loss != Loss::softmax && top == 0) return;  // one pass is enough
-  const std::size_t forgotten = tiles(mine) - mine.kept_tiles;
   std::fill_n(mine.factor.data(), samples_.padded, 0.0F);
   for (std::size_t index = 0; index < tiles(mine); ++index) {
     // Prediction reads a tile only once, so it reuses one tile, which stays in the cache.
@@ -142,16 +170,22 @@ void OutputLayer::walk_forward(const ModelVectors& vectors, Activity& input, int
     if (top > 0)
       current = {
           current.first, current.units, index, {mine.tile.data(), current.columns.stride}, false};
-    logits(vectors, input, current);
+    Upcoming next;
+    if (index + 1 < tiles(mine)) next.parts[0] = weights_part(vectors, tile(mine, index + 1));
+    if (network_.loss == Loss::softmax && top == 0) {
+      k.forward_exponentiate(weights(vectors, current),
+                             vectors.weight + segments_.bias.offset + current.first,
+                             input.columns(), samples_.panels, current.columns, next,
+                             {mine.maximum.data(), mine.sum.data(), references(mine, current)});
+      add_target_logits(mine, vectors, input, current);
+      continue;
+    }
+    logits(vectors, input, current, next);
     add_target_losses(mine, current);
     if (top > 0) mine.top.offer(current.columns, current.first, current.units, samples_);
     if (network_.loss == Loss::softmax) {
       k.exponentiate(current.columns, current.units, samples_.panels, mine.maximum.data(),
                      mine.sum.data());
-      if (current.kept) {
-        std::copy_n(mine.maximum.data(), samples_.padded,
-                    mine.references.data() + (index - forgotten) * samples_.padded);
-      }
     } else {
       k.pointwise(network_.loss, current.columns, current.units, samples_.panels,
                   mine.factor.data(), mine.sum.data());
@@ -177,7 +211,6 @@ void OutputLayer::walk_backward(const ModelVectors& vectors, const UpdateRule& r
                                 Activity& input, int member, bool want_error) {
   const Kernels& k = kernels();
   Part& mine = part(member);
-  const std::size_t forgotten = tiles(mine) - mine.kept_tiles;
   if (network_.loss == Loss::softmax) {
     join_parts(mine);
   } else {
@@ -190,13 +223,10 @@ void OutputLayer::walk_backward(const ModelVectors& vectors, const UpdateRule& r
   for (std::size_t index = tiles(mine); index-- > 0;) {
     const Tile current = tile(mine, index);
     if (current.kept) {
-      float* reference = mine.references.data() + (index - forgotten) * samples_.padded;
-      for (std::size_t s = 0; s < samples_.padded; ++s) {
-        reference[s] = std::exp(reference[s] - mine.shift[s]) * mine.factor[s];
-      }
-      k.scale(current.columns, current.units, samples_.panels, reference);
+      k.rescale(current.columns, current.units, samples_.panels, references(mine, current),
+                mine.shift.data(), mine.factor.data());
     } else {
-      logits(vectors, input, current);
+      logits(vectors, input, current, {});
       if (network_.loss == Loss::softmax) {
         k.normalise(current.columns, current.units, samples_.panels, mine.shift.data(),
                     mine.factor.data());
@@ -208,7 +238,15 @@ void OutputLayer::walk_backward(const ModelVectors& vectors, const UpdateRule& r
     }
     subtract_targets(mine, current);
     if (want_error) {
-      k.backward(weights(vectors, current), current.columns, samples_.panels, error);
+      Upcoming next;
+      if (index > 0) {
+        const Tile following = tile(mine, index - 1);
+        next.parts[0] = weights_part(vectors, following);
+        if (following.kept) {
+          next.parts[1] = {following.columns.data, samples_.panels * following.columns.stride};
+        }
+      }
+      k.backward(weights(vectors, current), current.columns, samples_.panels, error, next);
     }
     mine.update.apply(segments_, vectors, rule, current.first, current.units, current.columns,
                       samples_, input.rows());

@@ -50,7 +50,7 @@ class OutputLayer {
     std::size_t begin = 0, end = 0;  // labels
     std::vector<Target> targets;     // of this range, by label
     FloatBuffer kept;                // the last `kept_tiles` tiles
-    FloatBuffer references;          // the maxima those were taken relative to
+    FloatBuffer references;          // the maxima that their blocks were taken relative to
     std::size_t kept_tiles = 0;
     FloatBuffer tile;                         // a tile that is not kept
     FloatBuffer maximum, sum, factor, shift;  // per sample
@@ -68,7 +68,11 @@ class OutputLayer {
   std::size_t tiles(const Part& part) const;
   Tile tile(Part& part, std::size_t index);
   Weights weights(const ModelVectors& vectors, const Tile& tile) const;
-  void logits(const ModelVectors& vectors, Activity& input, const Tile& tile);
+  void logits(const ModelVectors& vectors, Activity& input, const Tile& tile, const Upcoming& next);
+  Upcoming::Part weights_part(const ModelVectors& vectors, const Tile& tile) const;
+  void add_target_logits(Part& mine, const ModelVectors& vectors, Activity& input,
+                         const Tile& tile);
+  float* references(Part& part, const Tile& tile) const;
   void subtract_targets(Part& mine, const Tile& tile);
   void add_target_losses(Part& mine, const Tile& tile);
   void join_parts(Part& mine) const;

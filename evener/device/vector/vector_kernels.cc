@@ -16,6 +16,26 @@ HWY_BEFORE_NAMESPACE();
 namespace evener {
 namespace HWY_NAMESPACE {
 
+// numerator / (sqrt(v) * scale + epsilon). AVX-512 divides and takes roots of 16 numbers in 16 and
+// 19 cycles; its estimates (14 bits) with a Newton step each cost a third of that and are as exact
+// to about two units in the last place.
+HWY_INLINE Vec over_root(Vec numerator, Vec v, Vec scale, Vec epsilon) {
+#if HWY_TARGET == HWY_AVX3
+  const Vec half = hn::Set(kFloats, 0.5F);
+  // The least normal number, whose root is far below any epsilon: 0 has no reciprocal.
+  const Vec square = hn::Max(v, hn::Set(kFloats, 1.17549435e-38F));
+  const Vec estimate = hn::ApproximateReciprocalSqrt(square);
+  const Vec near = hn::Mul(square, estimate);
+  const Vec root = hn::MulAdd(near, hn::NegMulAdd(hn::Mul(half, near), estimate, half), near);
+  const Vec divisor = hn::MulAdd(root, scale, epsilon);
+  const Vec inverse = hn::ApproximateReciprocal(divisor);
+  const Vec quotient = hn::Mul(numerator, inverse);
+  return hn::MulAdd(hn::NegMulAdd(divisor, quotient, numerator), inverse, quotient);
+#else
+  return hn::Div(numerator, hn::MulAdd(hn::Sqrt(v), scale, epsilon));
+#endif
+}
+
 // The rules of nn/training.h, a vector at a time. After n, the last vector covers padding, whose
 // gradient is zero, so it stays zero.
 template <Optimizer kOptimizer>
@@ -47,7 +67,7 @@ HWY_INLINE void update_with(const UpdateRule& rule, const RowState& row, const f
     } else if constexpr (kOptimizer == Optimizer::adagrad) {
       const Vec s = hn::MulAdd(g, g, racing_load(row.first + i));
       racing_store(s, row.first + i);
-      w = hn::Sub(w, hn::Div(hn::Mul(rate, g), hn::Add(hn::Sqrt(s), epsilon)));
+      w = hn::Sub(w, over_root(hn::Mul(rate, g), s, hn::Set(kFloats, 1.0F), epsilon));
     } else {
       const Vec m = hn::MulAdd(momentum, racing_load(row.first + i), hn::Mul(beta1_rest, g));
       const Vec sum =
@@ -55,7 +75,7 @@ HWY_INLINE void update_with(const UpdateRule& rule, const RowState& row, const f
       const Vec v = hn::Max(sum, hn::Mul(hn::Mul(least_v, m), m));
       racing_store(m, row.first + i);
       racing_store(v, row.second + i);
-      w = hn::Sub(w, hn::Div(hn::Mul(rate, m), hn::MulAdd(hn::Sqrt(v), root_scale, epsilon)));
+      w = hn::Sub(w, over_root(hn::Mul(rate, m), v, root_scale, epsilon));
     }
     racing_store(w, row.weight + i);
   }

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
-#include "evener/core/error.h"
+#include "evener/policy/batch_bounds.h"
 #include "evener/policy/free_running.h"
-#include "evener/policy/rate_scaling.h"
 
 namespace evener {
 
@@ -27,29 +27,22 @@ struct DeviceBatch {
 
 class AdaptiveHogbatch final : public FreeRunning {
  public:
-  explicit AdaptiveHogbatch(const StrategyValues& values)
-      : values_(values),
-        rate_(values),
-        growth_(values.number("growth")),
-        survival_(values.number("survival")),
-        min_utilization_(values.number("min-utilization")) {
-    for (const std::string kind : {"cpu", "accelerator"}) {
-      if (values.number(kind + "-min") > values.number(kind + "-max")) {
-        throw UsageError("the batch bounds cross: " + kind + "-min " + values.word(kind + "-min") +
-                         " is more than " + kind + "-max " + values.word(kind + "-max"));
-      }
-    }
-  }
+  explicit AdaptiveHogbatch(const PolicyConfig& config)
+      : FreeRunning(is_anchored(config.values), shares_tail(config.values)),
+        cpu_(batch_bounds(config, "cpu", cpu_batch(config), {0.5, 1})),
+        accelerator_(batch_bounds(config, "accelerator", accelerator_batch(config), {1, 2})),
+        growth_(config.values.number("growth")),
+        survival_(config.values.number("survival")),
+        min_utilization_(config.values.number("min-utilization")) {}
 
  private:
   void joined(int worker) override {
     if (devices_.size() <= static_cast<std::size_t>(worker)) devices_.resize(worker + 1U);
     DeviceBatch& device = device_of(worker);
-    const bool in_place = workers().at(worker).traits.in_place;
-    const std::string kind = in_place ? "cpu" : "accelerator";
-    device.least = values_.number(kind + "-min");
-    device.most = values_.number(kind + "-max");
-    device.batch = std::clamp(values_.number(kind + "-batch"), device.least, device.most);
+    const BatchBounds& bounds = workers().at(worker).traits.in_place ? cpu_ : accelerator_;
+    device.least = bounds.least;
+    device.most = bounds.most;
+    device.batch = std::clamp(bounds.first, device.least, device.most);
     // A new worker is neither ahead nor behind.
     const auto [least, most] = updates_of_others(worker);
     device.updates = least <= most ? (least + most) / 2 : 0;
@@ -67,8 +60,7 @@ class AdaptiveHogbatch final : public FreeRunning {
   }
 
   Assign next(int worker) override {
-    const auto rows = static_cast<std::size_t>(device_of(worker).batch);
-    return hogbatch(worker, rows, rate_.of(rows));
+    return hogbatch(worker, static_cast<std::size_t>(device_of(worker).batch));
   }
 
   void keep_utilization(DeviceBatch& device, const Finished& event) const {
@@ -98,8 +90,7 @@ class AdaptiveHogbatch final : public FreeRunning {
 
   DeviceBatch& device_of(int worker) { return devices_[static_cast<std::size_t>(worker)]; }
 
-  StrategyValues values_;
-  RateScaling rate_;
+  BatchBounds cpu_, accelerator_;
   double growth_, survival_, min_utilization_;
   std::vector<DeviceBatch> devices_;
 };
@@ -117,21 +108,23 @@ Strategy adaptive_hogbatch_strategy() {
           hogbatch_options(),
           {number_option("growth", "2", 1.01, 100, "alpha: factor of a batch size's move"),
            number_option("survival", "1", 0.001, 1, "beta: share of Hogwild writes that survive"),
-           number_option("cpu-min", "1", 1, kMostRows, "least rows of a CPU thread's step"),
-           number_option("cpu-max", "64", 1, kMostRows, "most rows of a CPU thread's step"),
-           number_option("accelerator-min", "64", 1, kMostRows,
-                         "least rows of an accelerator's step"),
-           number_option("accelerator-max", "8192", 1, kMostRows,
-                         "most rows of an accelerator's step"),
+           number_option("cpu-min", "auto", 1, kMostRows,
+                         "least rows of a CPU thread's step; auto: cpu-batch / 2"),
+           number_option("cpu-max", "auto", 1, kMostRows,
+                         "most rows of a CPU thread's step; auto: cpu-batch"),
+           number_option("accelerator-min", "auto", 1, kMostRows,
+                         "least rows of an accelerator's step; auto: accelerator-batch"),
+           number_option("accelerator-max", "auto", 1, kMostRows,
+                         "most rows of an accelerator's step; auto: 2 x accelerator-batch"),
            number_option("min-utilization", "0.5", 0, 1,
                          "an accelerator's batches stay so large that it reaches this share of the "
                          "best throughput seen (ours)")}),
       .batch_options = {"cpu-batch", "accelerator-batch"},
-      .presets = {paper_preset(), released_preset({{"writeback", "overwrite"}})},
-      .make =
-          [](const PolicyConfig& config) {
-            return std::make_unique<AdaptiveHogbatch>(config.values);
-          },
+      .presets = hogbatch_presets({{"cpu-min", "1"},
+                                   {"cpu-max", "64"},
+                                   {"accelerator-min", "64"},
+                                   {"accelerator-max", "8192"}}),
+      .make = [](const PolicyConfig& config) { return std::make_unique<AdaptiveHogbatch>(config); },
       .overwrites = overwrites};
 }
 

@@ -7,10 +7,9 @@
 //   SCALE  mu = mean(u); u_i > mu and b_i + beta (u_i - mu) <= b_max: b' = b_i + beta (u_i - mu)
 //          u_i < mu and b_i - beta (mu - u_i) >= b_min: b' = b_i - beta (mu - u_i)
 //          lr_i *= b'/b_i; b_i = b'
-// Ours: a mega-batch ends with its epoch at the latest; scaler=throughput (batch_scaler.h).
-#include "evener/policy/batch_scaler.h"
-#include "evener/policy/normalized_merge.h"
-#include "evener/policy/strategy.h"
+// Our defaults differ: adaptive_sgd_options.h.
+#include "evener/policy/adaptive_sgd_options.h"
+#include "evener/policy/merge_interval.h"
 #include "evener/policy/worker_set.h"
 
 namespace evener {
@@ -21,6 +20,7 @@ class AdaptiveSgd final : public Policy {
  public:
   explicit AdaptiveSgd(const PolicyConfig& config)
       : scaler_(config),
+        interval_(scaler_.mega_batch(), config.values.number("merge-share")),
         merge_(config.values),
         dynamic_(config.values.is("scheduling", "dynamic")) {}
 
@@ -31,25 +31,27 @@ class AdaptiveSgd final : public Policy {
         [&](const Joined& e) {
           workers_.join(e);
           scaler_.join(e.worker);
-          if (running_) give_batch(e.worker);
+          if (running_ && !merging_) give_batch(e.worker);
         },
         [&](const Lost& e) {
+          whole_ = false;
           workers_.lose(e.worker);
           scaler_.leave(e.worker);
           left_ += e.rows;
           quota_ += e.rows;
           out_of_rows_ = false;
-          if (running_) continue_or_merge();
+          if (running_ && !merging_) continue_or_merge();
         },
         [&](const EpochBegan& e) {
           running_ = true;
           epoch_ = e.epoch;
           scaler_.begin_epoch(e.epoch);
-          begin_mega_batch();
+          begin_mega_batch(e.now);
         },
         [&](const Finished& e) {
           workers_.at(e.worker).busy = false;
           scaler_.finished(e);
+          interval_.finished(e.worker, e.now);
           continue_or_merge();
         },
         [&](const OutOfRows& e) {
@@ -57,38 +59,42 @@ class AdaptiveSgd final : public Policy {
           out_of_rows_ = true;
         },
         [&](const EpochEnded&) {
-          running_ = false;
-          if (scaler_.any_updates()) decisions_.emplace_back(Measure{});
+          running_ = whole_ = false;
+          if (scaler_.any_updates()) merge();
         },
         [&](const Measured& e) { merge_and_scale(e.norms); },
-        [&](const Merged&) {
-          if (running_) begin_mega_batch();
+        [&](const Merged& e) {
+          merging_ = false;
+          if (whole_) interval_.merged(e.now, workers_.present());
+          if (running_) begin_mega_batch(e.now);
         },
         Ignore<Suspected, InvalidPush, Delivered, TimerFired>{});
     return decisions_;
   }
 
  private:
-  void begin_mega_batch() {
+  void begin_mega_batch(Seconds now) {
     out_of_rows_ = false;
+    whole_ = true;
     const auto workers = workers_.present();
     scaler_.begin_mega_batch();
-    left_ = scaler_.mega_batch();
+    interval_.began(now, static_cast<std::size_t>(workers_.size()));
+    left_ = interval_.rows(scaler_.round(workers));
     quota_ = left_ / std::max<std::size_t>(1, workers.size());
     for (const int worker : workers) give_batch(worker);
   }
 
   void give_batch(int worker) {
     if (out_of_rows_ || left_ == 0) return;
-    // Static scheduling, for the ablation: no device takes more than an equal share.
     std::size_t most = left_;
     if (!dynamic_) {
       const std::size_t had = scaler_.rows_taken(worker);
       most = std::min(left_, quota_ > had ? quota_ - had : 0);
       if (most == 0) return;
     }
-    const Assign assign = workers_.assign(worker, std::min(scaler_.rows(worker), most), Work::local,
-                                          scaler_.rate(worker));
+    Assign assign = workers_.assign(worker, std::min(scaler_.rows(worker), most), Work::local,
+                                    scaler_.rate(worker));
+    assign.update_rows = scaler_.update_rows(workers_.present());
     left_ -= assign.rows;
     scaler_.took(worker, assign.rows);
     decisions_.emplace_back(assign);
@@ -97,11 +103,16 @@ class AdaptiveSgd final : public Policy {
   /// Assigns batches to idle devices; when none can get one, the mega-batch is over.
   void continue_or_merge() {
     for (const int worker : workers_.idle_workers()) give_batch(worker);
-    if (workers_.idle() && !out_of_rows_ && scaler_.any_updates())
-      decisions_.emplace_back(Measure{});
+    if (workers_.idle() && !out_of_rows_ && scaler_.any_updates()) merge();
+  }
+
+  void merge() {
+    if (merge_.needs_norms()) return decisions_.push_back(Measure{});
+    merge_and_scale({});
   }
 
   void merge_and_scale(const std::vector<double>& norms) {
+    merging_ = true;
     const auto workers = workers_.present();
     decisions_.emplace_back(merge_.weigh(scaler_.progress(), workers, norms, epoch_));
     scaler_.scale(workers);
@@ -110,9 +121,10 @@ class AdaptiveSgd final : public Policy {
 
   WorkerSet workers_;
   BatchScaler scaler_;
+  MergeInterval interval_;
   NormalizedMerge merge_;
-  bool dynamic_;
-  bool running_ = false, out_of_rows_ = false;
+  bool dynamic_, running_ = false, out_of_rows_ = false, merging_ = false;
+  bool whole_ = false;  // the mega-batch has all its rows and workers so far
   std::uint64_t epoch_ = 0;
   std::size_t left_ = 0, quota_ = 0;  // samples of the mega-batch, of each device's static share
   Decisions decisions_;
@@ -121,30 +133,18 @@ class AdaptiveSgd final : public Policy {
 }  // namespace
 
 Strategy adaptive_sgd_strategy() {
-  return {
-      .name = "adaptive-sgd",
-      .line =
-          "replicas; batches to the device that is free, sizes by speed, merged with normalized "
-          "weights",
-      .paper = "Ma, Rusu, Wu, Sim 2022",
-      .order = 80,
-      .sharing = Sharing::replicas,
-      .options = join_options(
-          join_options(batch_size_options(),
-                       {word_option("scheduling", {"dynamic", "static"},
-                                    "batches go to the device that is free, or each device gets an "
-                                    "equal share")}),
-          join_options(normalized_merge_options(), rate_schedule_options())),
-      .batch_options = {"b-max"},
-      .presets = {paper_preset(), released_preset({{"b-max", "1024"},
-                                                   {"b-min", "32"},
-                                                   {"b-start", "min"},
-                                                   {"scaler", "released"},
-                                                   {"beta", "32"},
-                                                   {"merge", "updates"},
-                                                   {"perturbation-from", "10"},
-                                                   {"warmup", "10"}})},
-      .make = [](const PolicyConfig& config) { return std::make_unique<AdaptiveSgd>(config); }};
+  return {.name = "adaptive-sgd",
+          .line =
+              "replicas; batches to the device that is free, sizes by speed, merged with "
+              "normalized weights",
+          .paper = "Ma, Rusu, Wu, Sim 2022",
+          .order = 80,
+          .sharing = Sharing::replicas,
+          .options = adaptive_sgd_options(),
+          .batch_options = {"b-max"},
+          .presets = adaptive_sgd_presets(),
+          .make = [](const PolicyConfig& config) { return std::make_unique<AdaptiveSgd>(config); },
+          .automatic = {{AutoFor::dear_exchanges}}};
 }
 
 }  // namespace evener

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "evener/policy/free_running.h"
-#include "evener/policy/rate_scaling.h"
 
 namespace evener {
 
@@ -14,25 +13,23 @@ constexpr const char* kName = "hogbatch";
 
 class Hogbatch final : public FreeRunning {
  public:
-  explicit Hogbatch(const StrategyValues& values)
-      : rate_(values),
-        cpu_batch_(static_cast<std::size_t>(values.number("cpu-batch"))),
-        accelerator_batch_(static_cast<std::size_t>(values.number("accelerator-batch"))) {}
+  explicit Hogbatch(const PolicyConfig& config)
+      : FreeRunning(is_anchored(config.values), shares_tail(config.values)),
+        cpu_batch_(cpu_batch(config)),
+        accelerator_batch_(accelerator_batch(config)) {}
 
  private:
   Assign next(int worker) override {
     const bool in_place = workers().at(worker).traits.in_place;
-    const std::size_t rows = in_place ? cpu_batch_ : accelerator_batch_;
-    return hogbatch(worker, rows, rate_.of(rows));
+    return hogbatch(worker, in_place ? cpu_batch_ : accelerator_batch_);
   }
 
-  RateScaling rate_;
   std::size_t cpu_batch_, accelerator_batch_;
 };
 
 std::string hint(const StrategyValues& values, const HintSetup& setup) {
   if (std::string text = cpu_batch_hint(kName, values, setup); !text.empty()) return text;
-  if (!setup.has_accelerators || values.number("accelerator-batch") != 1) return "";
+  if (!setup.has_accelerators || !values.is("accelerator-batch", "1")) return "";
   return fmt::format(
       "hint: accelerators copy the model for every single row; faster: {}:accelerator-batch=1024",
       kName);
@@ -49,8 +46,8 @@ Strategy hogbatch_strategy() {
       .sharing = Sharing::shared,
       .options = hogbatch_options(),
       .batch_options = {"cpu-batch", "accelerator-batch"},
-      .presets = {paper_preset(), released_preset({{"writeback", "overwrite"}})},
-      .make = [](const PolicyConfig& config) { return std::make_unique<Hogbatch>(config.values); },
+      .presets = hogbatch_presets(),
+      .make = [](const PolicyConfig& config) { return std::make_unique<Hogbatch>(config); },
       .hint = hint,
       .overwrites = overwrites};
 }

@@ -8,7 +8,8 @@ namespace {
 
 class Hogwild final : public FreeRunning {
  public:
-  explicit Hogwild(std::size_t batch) : batch_(batch) {}
+  explicit Hogwild(std::size_t batch)
+      : FreeRunning(/*anchored=*/true, /*shares_tail=*/false), batch_(batch) {}
 
  private:
   Assign next(int worker) override { return hogbatch(worker, batch_); }
@@ -24,7 +25,7 @@ Strategy hogwild_strategy() {
           .paper = "Recht, Re, Wright, Niu 2011",
           .order = 20,
           .sharing = Sharing::in_place,
-          .options = {cpu_batch_option()},
+          .options = {cpu_batch_option("1", "")},
           .batch_options = {"cpu-batch"},
           .make =
               [](const PolicyConfig& config) {

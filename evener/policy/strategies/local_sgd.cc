@@ -8,8 +8,11 @@ namespace {
 
 class LocalSgd final : public Rounds {
  public:
-  LocalSgd(std::size_t period, std::size_t rows, double momentum)
-      : Rounds(period, rows, Work::local), momentum_(momentum) {}
+  explicit LocalSgd(const PolicyConfig& config)
+      : Rounds(static_cast<std::size_t>(config.values.number("period")), config.shared_batch(),
+               Work::local),
+        config_(config),
+        momentum_(config.values.number("outer-momentum")) {}
 
  private:
   /// All workers that trained in the round have equal weight.
@@ -22,6 +25,12 @@ class LocalSgd final : public Rounds {
     return merge;
   }
 
+  /// The mean of all nodes' steps is a step on all their rows.
+  std::size_t update_rows(std::size_t workers) const override {
+    return config_.update_rows(workers);
+  }
+
+  PolicyConfig config_;
   double momentum_;
 };
 
@@ -35,11 +44,7 @@ Strategy local_sgd_strategy() {
           .sharing = Sharing::replicas,
           .options = {number_option("period", "8", 1, kMostRows, "k: steps between two averagings"),
                       number_option("outer-momentum", "0", 0, 0.999, "of the mean's moves")},
-          .make = [](const PolicyConfig& config) {
-            return std::make_unique<LocalSgd>(
-                static_cast<std::size_t>(config.values.number("period")), config.shared_batch(),
-                config.values.number("outer-momentum"));
-          }};
+          .make = [](const PolicyConfig& config) { return std::make_unique<LocalSgd>(config); }};
 }
 
 }  // namespace evener

@@ -9,12 +9,19 @@ namespace {
 
 class Sma final : public Rounds {
  public:
-  Sma(std::size_t rows, double pull, double momentum)
-      : Rounds(1, rows, Work::local), average_{pull, momentum} {}
+  explicit Sma(const PolicyConfig& config)
+      : Rounds(1, step_rows(config), Work::local),
+        config_(config),
+        average_{config.values.number("pull", 1.0 / config.workers),
+                 config.values.number("center-momentum")} {}
 
  private:
+  std::size_t update_rows(std::size_t workers) const override {
+    return rows_of_update(config_, workers);
+  }
   Decision end_of_round(const std::vector<std::size_t>& /*rows*/) override { return average_; }
 
+  PolicyConfig config_;
   ElasticAverage average_;
 };
 
@@ -28,13 +35,11 @@ Strategy sma_strategy() {
           .sharing = Sharing::replicas,
           .options = {number_option("pull", "auto", 0, 1,
                                     "a: how far a replica goes to the center; auto: 1 / devices"),
-                      number_option("center-momentum", "0.9", 0, 0.999, "m: of the center")},
-          .presets = {paper_preset(), released_preset({{"pull", "0.5"}})},
-          .make = [](const PolicyConfig& config) {
-            return std::make_unique<Sma>(config.own_batch(),
-                                         config.values.number("pull", 1.0 / config.workers),
-                                         config.values.number("center-momentum"));
-          }};
+                      number_option("center-momentum", "0.9", 0, 0.999, "m: of the center"),
+                      step_option()},
+          .presets = {evener_preset(), paper_preset({{"step", "whole"}}),
+                      released_preset({{"step", "whole"}, {"pull", "0.5"}})},
+          .make = [](const PolicyConfig& config) { return std::make_unique<Sma>(config); }};
 }
 
 }  // namespace evener

@@ -21,8 +21,7 @@ class Sync final : public Rounds {
   explicit Sync(const PolicyConfig& config)
       : Rounds(1, config.shared_batch(), Work::gradient),
         by_speed_(config.values.is("split", "speed")),
-        batch_(config.batch),
-        batch_per_device_(config.batch_per_device) {}
+        config_(config) {}
 
  private:
   Decision end_of_round(const std::vector<std::size_t>& rows) override {
@@ -37,9 +36,12 @@ class Sync final : public Rounds {
   /// A demoted worker may be the only one now.
   void left(int /*worker*/) override { speeds_.reset(); }
 
+  std::size_t update_rows(std::size_t workers) const override {
+    return config_.update_rows(workers);
+  }
   std::vector<std::size_t> parts(const std::vector<int>& workers) override {
     if (!by_speed_) return Rounds::parts(workers);
-    const std::size_t batch = batch_per_device_ > 0 ? batch_per_device_ * workers.size() : batch_;
+    const std::size_t batch = update_rows(workers.size());
     const bool known = workers.size() == 1 || speeds_.knows(workers);
     pieces_ = known ? BatchPieces{} : split_into_pieces(batch, workers.size());
     if (pieces_.pieces > 0) {
@@ -62,7 +64,7 @@ class Sync final : public Rounds {
   }
 
   bool by_speed_;
-  std::size_t batch_, batch_per_device_;
+  PolicyConfig config_;
   PartsBySpeed speeds_;
   BatchPieces pieces_;  // the rest of a batch that is assigned in pieces
 };

@@ -126,7 +126,7 @@ double exact_from(const json& value) {
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || rest != text.data() + text.size()) {
-    throw Error("'" + text + "' is not a number");
+    throw json::other_error::create(501, "'" + text + "' is not a number", &value);
   }
   return number;
 }
@@ -140,7 +140,9 @@ json progress_json(const Progress& progress) {
           {"best_metric", exact(progress.best_metric)},
           {"best_epoch", progress.best_epoch},
           {"epochs_since_best", progress.epochs_since_best},
-          {"seconds", exact(progress.seconds)}};
+          {"seconds", exact(progress.seconds)},
+          {"training_seconds", exact(progress.training_seconds)},
+          {"averaged", progress.averaged}};
 }
 
 Progress progress_from(const json& j) {
@@ -154,6 +156,10 @@ Progress progress_from(const json& j) {
   progress.best_epoch = j.at("best_epoch").get<std::uint64_t>();
   progress.epochs_since_best = j.at("epochs_since_best").get<std::uint64_t>();
   progress.seconds = exact_from(j.at("seconds"));
+  // Older versions saved neither of these two.
+  progress.training_seconds =
+      j.contains("training_seconds") ? exact_from(j.at("training_seconds")) : progress.seconds;
+  progress.averaged = j.value("averaged", progress.averaged);
   return progress;
 }
 
@@ -231,7 +237,8 @@ Checkpoint load_stored(const StoredCheckpoint& entry) {
 void save_checkpoint(const Checkpoint& checkpoint, const std::string& directory, int keep) {
   const fs::path parent = directory;
   std::error_code error;
-  if (fs::create_directories(parent, error)) sync_directory(fs::absolute(parent).parent_path());
+  // Not its parents: a run directory that was removed must not appear again.
+  if (fs::create_directory(parent, error)) sync_directory(fs::absolute(parent).parent_path());
   if (error) fail(parent, "cannot create", error.value());
   remove_leftovers(parent);
 

@@ -22,7 +22,9 @@ struct Progress {
   double best_metric = 0;
   std::uint64_t best_epoch = 0;
   std::uint64_t epochs_since_best = 0;
-  double seconds = 0;                       // of training so far, over all sessions
+  double seconds = 0;                       // so far, over all sessions
+  double training_seconds = 0;              // part of it spent in training, for --seconds
+  std::uint64_t averaged = 0;               // summands of --average so far
   std::vector<std::uint64_t> worker_steps;  // by each worker
 };
 

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "evener/core/error.h"
+#include "evener/core/finite.h"
+#include "evener/run/artifacts/shortlist_tensors.h"
 
 namespace evener {
 
@@ -13,7 +15,9 @@ namespace {
 
 using nlohmann::json;
 
+// Older programs, which do not know the shortlist head, refuse its version.
 constexpr const char* kModelFormat = "1";
+constexpr const char* kShortlistFormat = "2";
 constexpr std::size_t kMaxModelMetadata = std::size_t{1}
                                           << 20;  // bytes of one JSON text in the metadata
 
@@ -175,17 +179,23 @@ void save_model(const Model& model, const std::string& path) {
   add("inverse_propensity", "F32", model.inverse_propensity.size(),
       model.inverse_propensity.data());
   add("label_names", "U8", names.size(), names.data());
-  write_tensors(path, tensors,
-                {{"evener.format", kModelFormat},
-                 {"evener.network", network_json(model.network).dump()},
-                 {"evener.transform", transform_json(model).dump()}});
+  std::map<std::string, std::string> metadata{
+      {"evener.format", model.shortlist ? kShortlistFormat : kModelFormat},
+      {"evener.network", network_json(model.network).dump()},
+      {"evener.transform", transform_json(model).dump()}};
+  if (model.shortlist) add_shortlist(*model.shortlist, tensors, metadata);
+  write_tensors(path, tensors, metadata);
 }
 
 Model load_model(const std::string& path) {
   const TensorFile file(path);
-  if (metadata_of(file, "evener.format") != kModelFormat) {
-    refuse(file, "has format version '" + metadata_of(file, "evener.format") +
-                     "', this program reads version " + kModelFormat);
+  const std::string& format = metadata_of(file, "evener.format");
+  if (format != kModelFormat && format != kShortlistFormat) {
+    refuse(file, "has format version '" + format + "', this program reads versions " +
+                     kModelFormat + " and " + kShortlistFormat);
+  }
+  if ((format == kShortlistFormat) != (file.metadata().count(kShortlistKey) > 0)) {
+    refuse(file, "its format version does not fit its head");
   }
   if (!file.checksummed()) refuse(file, "has no checksums");
   Model model;
@@ -204,7 +214,22 @@ Model load_model(const std::string& path) {
     model.inverse_propensity = read_vector(file, "inverse_propensity", network.labels);
   }
   model.label_names = read_names(file, network.labels);
+  model.shortlist = read_shortlist(file, network);
   return model;
+}
+
+void check_finite(const Model& model, const std::string& path) {
+  const auto check = [&](const std::string& name, std::span<const float> values) {
+    if (!all_finite(values)) throw Error(path + ": tensor '" + name + "': holds NaN or infinity");
+  };
+  for (const Segment& segment : layout_of(model.network).segments()) {
+    for (std::size_t row = 0; row < segment.rows; ++row) {
+      check(segment.name,
+            model.parameters.span().subspan(segment.offset + row * segment.stride, segment.cols));
+    }
+  }
+  check("transform.idf", model.transform.idf);
+  check("inverse_propensity", model.inverse_propensity);
 }
 
 }  // namespace evener

@@ -111,7 +111,13 @@ void write_tensors(const std::string& path, std::span<const TensorView> tensors,
 }
 
 TensorFile::TensorFile(const std::string& path) : path_(path), file_(path) {
-  TensorHeader header = parse_tensor_header(file_.bytes(), path);
+  TensorHeader header;
+  try {
+    header = parse_tensor_header(file_.bytes(), path);
+  } catch (const Error&) {
+    file_.check();
+    throw;
+  }
   data_begin_ = header.data_begin;
   metadata_ = std::move(header.metadata);
   entries_ = std::move(header.entries);
@@ -139,6 +145,7 @@ std::span<const std::byte> TensorFile::verified(const std::string& name, const E
   const auto claimed = metadata_.find("xxh3:" + name);
   if (claimed == metadata_.end()) refuse(name, "has no checksum");
   if (checksum_text(XXH3_64bits(data.data(), data.size())) != claimed->second) {
+    file_.check();
     refuse(name, "is damaged: its checksum is wrong");
   }
   return data;
@@ -162,6 +169,7 @@ void TensorFile::read_floats(const std::string& name, std::size_t rows, std::siz
       std::memcpy(out + r * stride, data.data() + r * cols * sizeof(float), cols * sizeof(float));
     }
   }
+  file_.check();  // after the copy: it may have been truncated after its checksum was verified
   // Only whole pages within the tensor; they are read from the file again on the next access.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t skip = (page - reinterpret_cast<std::uintptr_t>(data.data()) % page) % page;

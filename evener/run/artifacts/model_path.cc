@@ -16,6 +16,7 @@ bool is_run_directory(const std::string& path) {
 
 // Eight bytes of header length, little-endian, then the JSON header.
 bool is_model_file(const std::string& path) {
+  if (!fs::is_regular_file(path)) return false;  // opening a pipe would wait for its writer
   std::ifstream file(path, std::ios::binary);
   char start[9] = {};
   if (!file.read(start, sizeof start)) return false;

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "evener/core/error.h"
@@ -121,6 +122,10 @@ RunDirectory::RunDirectory(const std::string& path, Open open) : path_(path) {
   }
   lock();
   try {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) fail(path, "cannot read", errno);
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
     if (open == Open::resume) {
       remove_temporaries(path);
     } else {
@@ -135,6 +140,17 @@ RunDirectory::RunDirectory(const std::string& path, Open open) : path_(path) {
 
 RunDirectory::~RunDirectory() {
   close(lock_);
+}
+
+bool RunDirectory::is_removed() const {
+  struct stat status {};
+  if (stat(path_.c_str(), &status) != 0) return errno == ENOENT || errno == ENOTDIR;
+  return status.st_dev != device_ || status.st_ino != inode_;
+}
+
+void RunDirectory::check_present() const {
+  if (!is_removed()) return;
+  throw Error(path_ + ": the run directory was removed while the run was writing to it");
 }
 
 // The lock file stays: removing it would let a third process lock a new one beside the second's.

@@ -1,6 +1,7 @@
 // The directory of one training run: its files, and a lock for the one process that trains into it.
 #pragma once
 
+#include <cstdint>
 #include <ctime>
 #include <string>
 
@@ -31,6 +32,11 @@ class RunDirectory {
   RunDirectory& operator=(const RunDirectory&) = delete;
   ~RunDirectory();
 
+  /// Whether another process has removed or renamed the directory since it was opened.
+  bool is_removed() const;
+  /// Error if it is removed. Called before a file is written, so that no part of it appears again.
+  void check_present() const;
+
   const std::string& path() const { return path_; }
   std::string config() const { return path_ + "/config.toml"; }
   std::string metrics() const { return path_ + "/metrics.jsonl"; }
@@ -47,6 +53,7 @@ class RunDirectory {
 
   std::string path_;
   int lock_ = -1;
+  std::uint64_t device_ = 0, inode_ = 0;  // identify the directory
 };
 
 }  // namespace evener

@@ -1,5 +1,6 @@
-// Compares strategies on the user's data: same order of rows, same initial model, same budget,
-// several seeds; the learning rate of each strategy may be tuned over one grid.
+// Compares strategies on the user's data: same order of rows, same initial model, same training
+// time or number of epochs, several seeds; the learning rate of each strategy may be tuned over one
+// grid.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct CurvePoint {
 /// The state of a worker at one of about a hundred sampling points of a run.
 struct WorkerPoint {
   double seconds = 0;
-  double batch = 0;                  // mean rows of a step since the previous point
+  double batch = 0;                  // mean rows of the steps since the previous point; 0: none
   double updates = 0;                // so far
   double compute = 0, transfer = 0;  // shares of the time since the previous point
 };
@@ -37,10 +38,17 @@ struct WorkerPoint {
 struct ComparedRun {
   std::uint64_t seed = 1;
   std::vector<CurvePoint> curve;
-  std::optional<double> seconds_to_target;  // nullopt: not reached
+  /// Interpolated between the evaluations around it; nullopt: not reached.
+  std::optional<double> seconds_to_target;
+  /// The first evaluation reached the target: when that was is not known.
+  bool reached_at_first = false;
   double best_quality = 0, final_quality = 0;
   double seconds = 0, samples_per_second = 0;
+  double epochs = 0;         // trained
+  Seconds budget = 0;        // of training; 0: it trained for the epochs
+  double trial_seconds = 0;  // part of `seconds` in trials of devices (auto)
   bool diverged = false;
+  std::vector<std::string> notes{};  // of auto and of lost devices
   std::vector<WorkerResult> workers;
   std::vector<std::vector<WorkerPoint>> series;  // of each worker
 };
@@ -62,6 +70,7 @@ struct ComparedStrategy {
   MedianRange best_quality() const;
   MedianRange final_quality() const;
   MedianRange samples_per_second() const;
+  MedianRange epochs() const;
   // At the last evaluation of each run.
   MedianRange bytes() const;
   MedianRange exchanges() const;
@@ -76,6 +85,7 @@ struct Verdict {
   bool by_time = true;                     // else by final quality
   /// The ranges (least to most) of the two overlap: other seeds may change the order.
   bool too_close = false;
+  bool one_seed = false;  // nothing is known of other seeds
 };
 
 struct Comparison {
@@ -86,19 +96,31 @@ struct Comparison {
   std::vector<std::string> devices;
   bool virtual_time = false;
   std::uint32_t epochs = 0;
+  /// Every run had the time that this strategy needed for the epochs; empty: no reference.
+  std::string reference{};
   bool interrupted = false;  // only the finished runs are included
   std::vector<ComparedStrategy> strategies;
 
+  /// Of all runs; 0: they trained for the epochs.
+  MedianRange budget() const;
   /// The pointers refer to elements of `strategies`.
   Verdict verdict() const;
 };
 
 struct CompareOptions {
-  std::vector<std::string> strategies;  // "auto": the choice of evener train
+  /// "auto": the choice of evener train. "sequential" trains on the fastest device.
+  std::vector<std::string> strategies;
+  /// Adds adaptive-hogbatch to the strategies if a CPU trains beside an accelerator.
+  bool adds_hogbatch = false;
+  /// Every run gets the time that the reference needs for the epochs, or TrainOptions::seconds if
+  /// that is not 0. Else every run trains for the epochs.
+  bool equal_seconds = true;
+  std::string reference;  // one of the strategies; empty: sync, else the first
   std::string metric = "p@1";
   std::optional<double> target;  // nullopt: 97 % of the best strategy's result
   std::uint32_t seeds = 5;
-  /// Every evaluation merges replicas, so with more than one, merging strategies merge more often.
+  /// Every evaluation merges replicas. With equal seconds, every run has as many evaluations as the
+  /// reference, evenly over the time.
   std::uint32_t evaluations_per_epoch = 1;
   std::vector<double> grid;  // factors of the learning rate to tune over; empty: not tuned
   /// If set, these devices are simulated, with the seed of each run.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "evener/core/counted.h"
+#include "evener/run/compare/comparison_notes.h"
 #include "evener/run/compare/comparison_parts.h"
 #include "evener/run/report/metric_text.h"
 #include "evener/run/report/svg_chart.h"
@@ -114,8 +115,8 @@ std::string introduction(const Comparison& comparison) {
                                  count == 1 ? "strategy" : "strategies", comparison.data);
   if (!comparison.devices.empty()) text += ", on " + listed_text(comparison.devices);
   text +=
-      fmt::format(", for up to {} with {}, and were timed in {} until {} on the evaluation data.",
-                  counted(comparison.epochs, "epoch"), seeds_text(comparison),
+      fmt::format(", with {}: {}. They were timed in {} until {} on the evaluation data.",
+                  seeds_text(comparison), budget_text(comparison),
                   comparison.virtual_time ? "virtual seconds" : "seconds", target_text(comparison));
   std::string out = paragraph(text);
   if (comparison.interrupted) {
@@ -145,8 +146,14 @@ std::string strong(const std::string& text) {
   return "<strong>" + escape_html(text) + "</strong>";
 }
 
-/// A note if the ranges of the best and the next strategy overlap.
+/// A note if the ranges of the best and the next strategy overlap, or there are none.
 std::string close_note(const Verdict& verdict) {
+  if (verdict.one_seed) {
+    return fmt::format(
+        "<p>{}: how much the results vary from seed to seed is not known. More "
+        "seeds (--seeds 5) would show it.</p>\n",
+        strong("One seed"));
+  }
   if (!verdict.too_close) return "";
   return fmt::format(
       "<p>{}: the {} of {} and {} overlap from seed to seed, so other seeds may change the order. "
@@ -165,8 +172,10 @@ std::string advice(const Comparison& comparison) {
   const MedianRange time = best.time_to_target();
   const MedianRange quality = best.final_quality();
   std::string out = close_note(verdict);
-  const std::string use =
-      (verdict.too_close ? "<p>The better median is that of " : "<p>Use ") + strong(best.strategy);
+  const std::string use = (verdict.one_seed    ? "<p>Ahead with this seed is "
+                           : verdict.too_close ? "<p>The better median is that of "
+                                               : "<p>Use ") +
+                          strong(best.strategy);
   if (verdict.by_time) {
     const std::string text = fmt::format(
         " with learning rate {}: it reached {} in {}{} (median of {}; {} to {}; {} of {} got "
@@ -179,10 +188,11 @@ std::string advice(const Comparison& comparison) {
   } else {
     const std::string text = fmt::format(
         ": it has the best final {}, {} (median of {}; {} to {}), with learning rate {}. More "
-        "epochs or a lower target would separate them by time.",
+        "{} or a lower target would separate them by time.",
         metric_title(comparison.metric), quality_text(comparison, quality.median),
         counted(best.runs.size(), "run"), quality_text(comparison, quality.low),
-        quality_text(comparison, quality.high), rate_text(best.learning_rate));
+        quality_text(comparison, quality.high), rate_text(best.learning_rate),
+        comparison.budget().high > 0 ? "time" : "epochs");
     out += paragraph("No strategy reached " + target_text(comparison) +
                      " in half of its runs, so times cannot decide.") +
            use + escape_html(text) + "</p>\n";
@@ -201,6 +211,14 @@ std::string diverged_note(const Comparison& comparison) {
   if (text.empty()) return "";
   return paragraph("Diverged, that is, the loss grew beyond bounds: " + text +
                    ". A smaller learning rate may help; their curves may leave the chart.");
+}
+
+std::string notes(const Comparison& comparison) {
+  std::string items;
+  for (const auto& note : comparison_notes(comparison)) {
+    items += "<li>" + escape_html(note) + "</li>\n";
+  }
+  return items.empty() ? "" : "<ul class=\"note\">\n" + items + "</ul>\n";
 }
 
 std::string workers_over_time(const Comparison& comparison) {
@@ -241,7 +259,10 @@ std::string contents(const Comparison& comparison) {
          section("Strategies",
                  strategy_table(comparison) +
                      "<p class=\"note\">Large: median over the runs. Small: least and largest. "
-                     "Updates by worker: of the first run, for each update of the slowest.</p>\n") +
+                     "The time to the target is interpolated between the two evaluations around "
+                     "it. Updates by worker: of the first run, for each update of the "
+                     "slowest.</p>\n" +
+                     notes(comparison)) +
          section("Quality over time", quality_chart(comparison)) +
          section("Communication over time", communication_charts(comparison)) +
          section("Workers over time", workers_over_time(comparison)) +

@@ -73,12 +73,13 @@ std::string updates_ratio(const ComparedRun& run) {
   return text;
 }
 
-/// "recommended", "too close to call" or "".
+/// "recommended", "ahead" (with one seed), "too close to call" or "".
 std::string badge_of(const ComparedStrategy& strategy, const Verdict& verdict) {
   if (verdict.too_close) {
     return &strategy == verdict.best || &strategy == verdict.next ? "too close to call" : "";
   }
-  return &strategy == verdict.best ? "recommended" : "";
+  if (&strategy != verdict.best) return "";
+  return verdict.one_seed ? "ahead" : "recommended";
 }
 
 std::string strategy_head(const ComparedStrategy& strategy, std::size_t style,
@@ -97,7 +98,7 @@ std::string strategy_row(const Comparison& comparison, std::size_t i) {
   const std::string badge = badge_of(strategy, comparison.verdict());
   std::string out = badge.empty() ? "<tr>" : "<tr class=\"best\">";
   out += strategy_head(strategy, i, badge);
-  if (strategy.runs.empty()) return out + "<td colspan=\"6\">no runs</td></tr>\n";
+  if (strategy.runs.empty()) return out + "<td colspan=\"7\">no runs</td></tr>\n";
 
   const MedianRange time = strategy.time_to_target();
   out +=
@@ -107,6 +108,9 @@ std::string strategy_row(const Comparison& comparison, std::size_t i) {
   out += cell(
       quality_text(comparison, quality.median),
       range_text(quality_text(comparison, quality.low), quality_text(comparison, quality.high)));
+  const MedianRange epochs = strategy.epochs();
+  out += cell(number_text(epochs.median),
+              range_text(number_text(epochs.low), number_text(epochs.high)));
   const MedianRange rate = strategy.samples_per_second();
   out += cell(number_text(rate.median), range_text(number_text(rate.low), number_text(rate.high)));
   out += cell(rate_text(strategy.learning_rate));
@@ -202,7 +206,7 @@ std::string strategy_table(const Comparison& comparison) {
     body += strategy_row(comparison, i);
   return table("Strategies",
                {"Strategy", comparison.virtual_time ? "Virtual time to target" : "Time to target",
-                "Reached by", "Final " + metric_title(comparison.metric), "Samples/s",
+                "Reached by", "Final " + metric_title(comparison.metric), "Epochs", "Samples/s",
                 "Learning rate", "Updates by worker"},
                body);
 }

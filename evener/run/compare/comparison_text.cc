@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "evener/core/counted.h"
-#include "evener/run/compare/compare.h"
+#include "evener/run/compare/comparison_notes.h"
 #include "evener/run/report/metric_text.h"
 
 namespace evener {
@@ -43,9 +43,14 @@ Json run_json(const ComparedRun& run) {
       {"seconds_to_target", run.seconds_to_target ? Json(*run.seconds_to_target) : Json(nullptr)},
       {"best", number(run.best_quality)},
       {"final", number(run.final_quality)},
+      {"reached_at_first_evaluation", run.reached_at_first},
+      {"budget_seconds", run.budget > 0 ? Json(run.budget) : Json(nullptr)},
       {"seconds", run.seconds},
+      {"trial_seconds", run.trial_seconds},
+      {"epochs", run.epochs},
       {"samples_per_second", run.samples_per_second},
-      {"diverged", run.diverged}};
+      {"diverged", run.diverged},
+      {"notes", run.notes}};
   for (const auto& point : run.curve) {
     result["curve"].push_back(
         {{"epoch", point.epoch},
@@ -110,7 +115,7 @@ using Table = std::vector<std::vector<std::string>>;
 Table table_of(const Comparison& comparison) {
   const auto quality = [&](double value) { return metric_text(comparison.metric, value); };
   Table table{{"strategy", "time to target", "reached", "final " + metric_title(comparison.metric),
-               "rows/s", "lr"}};
+               "epochs", "rows/s", "lr"}};
   for (const auto& s : comparison.strategies) {
     const MedianRange time = s.time_to_target(), final = s.final_quality();
     table.push_back(
@@ -118,6 +123,7 @@ Table table_of(const Comparison& comparison) {
          spread_text(seconds_text(time.median), seconds_text(time.low), seconds_text(time.high)),
          fmt::format("{}/{}", s.reached(), s.runs.size()),
          spread_text(quality(final.median), quality(final.low), quality(final.high)),
+         fmt::format("{:.3g}", s.epochs().median),
          fmt::format("{:.0f}", s.samples_per_second().median),
          fmt::format("{:.4g}", s.learning_rate)});
   }
@@ -207,8 +213,16 @@ std::string one_below_the_other(const Table& table) {
 
 std::string verdict_text(const Verdict& verdict) {
   if (verdict.best == nullptr) return "none can be recommended: no strategy has a result\n";
+  if (verdict.one_seed) {
+    return fmt::format(
+        "ahead with this one seed: --strategy {}; other seeds may differ (--seeds 5)\n",
+        verdict.best->strategy);
+  }
   if (!verdict.too_close) {
-    return fmt::format("recommended here: --strategy {}\n", verdict.best->strategy);
+    return fmt::format("recommended here: --strategy {}{}\n", verdict.best->strategy,
+                       verdict.by_time ? ""
+                                       : ", by its final quality: none reaches the target in half "
+                                         "of its runs");
   }
   return fmt::format(
       "too close to call: the {} of {} and {} overlap from seed to seed; the first has the better "
@@ -222,6 +236,7 @@ std::string verdict_text(const Verdict& verdict) {
 std::string comparison_text(const Comparison& comparison, int width) {
   std::string text = fmt::format("devices: {}{}\n", fmt::join(comparison.devices, " + "),
                                  comparison.virtual_time ? " (virtual time)" : "");
+  text += budget_text(comparison) + "\n";
   text += fmt::format("time to {} {} in seconds, median (least..most) over {}\n\n",
                       metric_title(comparison.metric),
                       metric_text(comparison.metric, comparison.target),
@@ -243,25 +258,34 @@ std::string comparison_text(const Comparison& comparison, int width) {
   for (const auto& s : comparison.strategies) {
     text += fmt::format("{:<{}}  {}\n", s.strategy, names, workers_text(s.runs.front()));
   }
+  const std::vector<std::string> notes = comparison_notes(comparison);
+  if (!notes.empty()) text += "\n" + fmt::format("{}\n", fmt::join(notes, "\n"));
   if (comparison.strategies.size() == 1) return text;
   return text + "\n" + verdict_text(comparison.verdict());
 }
 
 std::string comparison_json(const Comparison& comparison) {
   const Verdict verdict = comparison.verdict();
-  const bool sure = verdict.best != nullptr && !verdict.too_close;
+  const bool sure = verdict.best != nullptr && !verdict.too_close && !verdict.one_seed;
   Json close = Json::array();
   if (verdict.too_close) close = {verdict.best->strategy, verdict.next->strategy};
-  Json result{{"data", comparison.data},
-              {"metric", comparison.metric},
-              {"target", comparison.target},
-              {"devices", comparison.devices},
-              {"virtual_time", comparison.virtual_time},
-              {"epochs", comparison.epochs},
-              {"interrupted", comparison.interrupted},
-              {"recommended", sure ? Json(verdict.best->strategy) : Json(nullptr)},
-              {"too_close_to_call", std::move(close)},
-              {"staleness_bounds", kStalenessBounds}};
+  Json result{
+      {"data", comparison.data},
+      {"metric", comparison.metric},
+      {"target", comparison.target},
+      {"devices", comparison.devices},
+      {"virtual_time", comparison.virtual_time},
+      {"epochs", comparison.epochs},
+      {"equal", comparison.budget().high > 0 ? "seconds" : "epochs"},
+      {"seconds", spread_json(comparison.budget())},
+      {"reference", comparison.reference.empty() ? Json(nullptr) : Json(comparison.reference)},
+      {"interrupted", comparison.interrupted},
+      {"notes", comparison_notes(comparison)},
+      {"recommended", sure ? Json(verdict.best->strategy) : Json(nullptr)},
+      {"ahead_with_one_seed",
+       verdict.best != nullptr && verdict.one_seed ? Json(verdict.best->strategy) : Json(nullptr)},
+      {"too_close_to_call", std::move(close)},
+      {"staleness_bounds", kStalenessBounds}};
   for (const auto& strategy : comparison.strategies) {
     const auto distance = strategy.distance();
     Json entry{{"strategy", strategy.strategy},
@@ -270,6 +294,7 @@ std::string comparison_json(const Comparison& comparison) {
                {"time_to_target", spread_json(strategy.time_to_target())},
                {"final_quality", spread_json(strategy.final_quality())},
                {"samples_per_second", spread_json(strategy.samples_per_second())},
+               {"epochs", spread_json(strategy.epochs())},
                {"exchanges_are",
                 strategy.exchanges_are.empty() ? Json(nullptr) : Json(strategy.exchanges_are)},
                {"bytes", spread_json(strategy.bytes())},

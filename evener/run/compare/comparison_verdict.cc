@@ -76,6 +76,10 @@ MedianRange ComparedStrategy::samples_per_second() const {
   return spread_over(runs, [](const auto& run) { return run.samples_per_second; });
 }
 
+MedianRange ComparedStrategy::epochs() const {
+  return spread_over(runs, [](const auto& run) { return run.epochs; });
+}
+
 MedianRange ComparedStrategy::bytes() const {
   return spread_over(runs, [](const auto& run) {
     return static_cast<double>(last_point(run).communication.bytes);
@@ -96,6 +100,14 @@ std::optional<MedianRange> ComparedStrategy::distance() const {
   return spread_over(runs, [](const auto& run) { return last_point(run).distance; });
 }
 
+MedianRange Comparison::budget() const {
+  std::vector<double> budgets;
+  for (const auto& strategy : strategies) {
+    for (const auto& run : strategy.runs) budgets.push_back(run.budget);
+  }
+  return spread(std::move(budgets));
+}
+
 Verdict Comparison::verdict() const {
   std::vector<std::pair<Rank, const ComparedStrategy*>> ranked;
   for (const ComparedStrategy& strategy : strategies) {
@@ -110,6 +122,7 @@ Verdict Comparison::verdict() const {
   if (ranked.empty()) return verdict;
   verdict.best = ranked[0].second;
   verdict.by_time = ranked[0].first.time < kInfinity;
+  verdict.one_seed = verdict.best->runs.size() == 1;
   if (ranked.size() == 1) return verdict;
   verdict.next = ranked[1].second;
   verdict.too_close = verdict.by_time

@@ -12,6 +12,7 @@
 
 #include "evener/core/error.h"
 #include "evener/core/nearest.h"
+#include "evener/run/options/config.h"
 
 namespace evener {
 
@@ -60,6 +61,11 @@ const std::vector<Key>& keys() {
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < ' ' || code == 0x7F) {  // TOML has no raw control characters
+      out += fmt::format("\\u{:04x}", code);
+      continue;
+    }
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }
@@ -85,9 +91,10 @@ class ClusterReader {
     if (!std::filesystem::exists(path_)) {
       throw UsageError(path_ + ": there is no such cluster file");
     }
+    const std::string content = read_option_file("", path_);
     toml::table table;
     try {
-      table = toml::parse_file(path_);
+      table = toml::parse(content, path_);
     } catch (const toml::parse_error& problem) {
       throw UsageError(where(problem.source()) + std::string(problem.description()));
     }

@@ -64,8 +64,10 @@ DeviceSelector::DeviceSelector(EngineSetup setup, bool tries) : setup_(checked(s
 
 bool DeviceSelector::run_epoch(Position& position,
                                const std::function<bool(const StepReport&)>& after_step) {
+  const Seconds not_training = now() - position.seconds;
   while (trial_) {
     keep_copy(position);
+    position.seconds = now() - not_training;
     const Seconds begin = engine_->now() - seconds_;
     bool paused = false;
     bool whole = false;
@@ -82,9 +84,11 @@ bool DeviceSelector::run_epoch(Position& position,
       continue;
     }
     seconds_ = engine_->now() - begin;
+    const bool out_of_time = engine_->plan().is_out_of_time(position.seconds);
     if (is_over()) end_trial(speeds());
-    if (whole || paused) return whole;
+    if (whole || paused || out_of_time) return whole;
   }
+  position.seconds = now() - not_training;
   return engine_->run_epoch(position, after_step);
 }
 
@@ -108,6 +112,7 @@ void DeviceSelector::advance() {
       made = use(choice->devices, choice->strategy);
       if (!made) continue;
       choice_ = std::move(*choice);
+      chosen_at_ = now();
       setup_ = {};  // releases the devices that are left out
     } else {
       trial_ = std::move(std::get<Trial>(next));

@@ -30,6 +30,9 @@ class DeviceSelector {
   /// The choice, once; nullopt if there is none or it was taken already.
   std::optional<DeviceChoice> take_choice() { return std::exchange(choice_, std::nullopt); }
 
+  /// When the devices were chosen, by now().
+  Seconds chosen_at() const { return chosen_at_; }
+
   // As in Engine, over all engines so far.
   Seconds now() const { return earlier_seconds_ + engine_->now(); }
   Communication communication() const { return earlier_communication_ + engine_->communication(); }
@@ -74,6 +77,7 @@ class DeviceSelector {
   std::optional<Copy> copy_;
 
   std::optional<DeviceChoice> choice_;
+  Seconds chosen_at_ = 0;
   std::vector<std::string> notes_, losses_;
 };
 

@@ -16,6 +16,10 @@ using DeviceIndices = std::vector<std::size_t>;
 
 // Several devices must be this many times as fast as the best device alone: less is noise.
 constexpr double kWorth = 1.05;
+// Averaged replicas may learn less from a row (docs/results/defaults.md), so they must be much
+// faster. Merges take this share of their time (adaptive-sgd, merge-share).
+constexpr double kAveragingWorth = 2;
+constexpr double kMergeShare = 0.1;
 constexpr double kNear = 0.5;  // share of the fastest device's speed
 constexpr std::size_t kUntimed = 2, kTimed = 3;
 
@@ -102,6 +106,8 @@ class DeviceTrials {
     if (outcome == nullptr) return false;
     rate_ = outcome->rate;
     note(devices, rate_);
+    const auto& speeds = outcome->speeds;
+    averaged_ = {devices, std::accumulate(speeds.begin(), speeds.end(), 0.0) / (1 + kMergeShare)};
     const double fastest = *std::max_element(outcome->speeds.begin(), outcome->speeds.end());
     for (std::size_t i = 0; i < devices.size(); ++i) {
       if (outcome->speeds[i] >= kNear * fastest) candidates_.push_back(devices[i]);
@@ -134,15 +140,15 @@ class DeviceTrials {
   DeviceChoice decide(DeviceIndices together) const {
     DeviceChoice choice;
     const auto fastest = std::max_element(alone_.begin(), alone_.end());
+    if (together.size() > 1 && averaged_.rate >= kAveragingWorth * std::max(rate_, *fastest)) {
+      return decide_averaging();
+    }
     const bool several = together.size() > 1 && rate_ >= kWorth * *fastest;
     const bool one = together.size() > 1 && !several;
     choice.devices = one ? DeviceIndices{static_cast<std::size_t>(fastest - alone_.begin())}
                          : std::move(together);
     choice.strategy = watch(choice.devices).strategy();
-    if (!seen_.empty()) {
-      choice.notes.push_back(
-          fmt::format("measured in the first {:.2g} s of training: {}", seconds_, seen_));
-    }
+    say_what_was_seen(choice);
     if (choice.devices.size() == setting_.names.size()) {
       choice.notes.emplace_back("decided: all devices train");
       return choice;
@@ -160,12 +166,33 @@ class DeviceTrials {
     return choice;
   }
 
+  DeviceChoice decide_averaging() const {
+    DeviceChoice choice{averaged_.devices, automatic_strategy(AutoFor::dear_exchanges), {}};
+    say_what_was_seen(choice);
+    choice.notes.push_back(fmt::format(
+        "decided: {} train replicas that are averaged ({}): without an exchange in every update "
+        "they are expected to do {:.0f} rows/s",
+        names(choice.devices), choice.strategy, averaged_.rate));
+    return choice;
+  }
+  void say_what_was_seen(DeviceChoice& choice) const {
+    if (seen_.empty()) return;
+    choice.notes.push_back(
+        fmt::format("measured in the first {:.2g} s of training: {}", seconds_, seen_));
+  }
+
+  struct Averaged {
+    DeviceIndices devices;
+    double rate = 0;  // rows per second, predicted
+  };
+
   const TrialSetting& setting_;
   const std::vector<Tried>& history_;
   std::optional<Trial> wanted_;
   DeviceIndices candidates_;   // that may be the fastest alone
   std::vector<double> alone_;  // rows per second; 0: not tried
   double rate_ = 0;            // of the fastest group
+  Averaged averaged_;          // of the group that was tried first
   std::string seen_;
   Seconds seconds_ = 0;
 };

@@ -7,8 +7,9 @@
 //   together   the remaining devices, a few rounds with parts by speed; then without the slowest,
 //              and so on while that is faster
 //   alone      a few steps of each device that is near the fastest
-// Averaged replicas (adaptive-sgd) train more rows per second, but learn less from each, and with
-// the default recipe end with a worse model (docs/results.md).
+// Where exchanges and waits take much of the time of these rounds, the devices train replicas that
+// are averaged as often as a tenth of the time allows (adaptive-sgd): its rate is predicted from
+// the speeds that the devices had while they computed.
 #pragma once
 
 #include <cstddef>

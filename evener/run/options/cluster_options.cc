@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "evener/cluster/transport/certs.h"
+#include "evener/cluster/transport/tls_files.h"
 #include "evener/core/error.h"
-#include "evener/core/file.h"
 
 namespace evener {
 
@@ -22,7 +22,8 @@ int parse_count(std::string_view text, const std::string& whole) {
   if (problem != std::errc() || end != text.data() + text.size() || count < 1 ||
       count > kMostNodes) {
     throw UsageError(
-        fmt::format("--workers {}: give a number such as 4, or a range such as 2:8", whole));
+        fmt::format("--workers {}: give a number such as 4, or a range such as 2:8, at most {}",
+                    whole, kMostNodes));
   }
   return count;
 }
@@ -51,19 +52,27 @@ void parse_worker_counts(const std::string& text, CoordinatorOptions& options) {
 
 Tls read_tls(const std::string& folder, const std::string& role) {
   if (folder.empty()) return {};
-  const auto read = [&](const std::string& name) {
-    const std::string path = folder + "/" + name;
+  const auto path_of = [&](const std::string& name) {
+    std::string path = folder + "/" + name;
     if (!std::filesystem::exists(path)) {
       throw UsageError(fmt::format(
           "--tls {}: there is no {} in it; copy it from the machine on which `evener certs` has "
           "made the files of all machines",
           folder, name));
     }
-    const MappedFile file(path);
-    const auto bytes = file.bytes();
-    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // NOLINT
+    return path;
   };
-  return {read(kAuthorityFile), read(role + ".pem"), read(role + ".key")};
+  return read_tls_files({path_of(kAuthorityFile), path_of(role + ".pem"), path_of(role + ".key")});
+}
+
+void check_certificate(const Tls& tls, const std::string& file, const std::string& option,
+                       const std::string& address) {
+  const std::string host = host_of(address);
+  if (!tls.on() || is_certificate_for(tls.certificate, host)) return;
+  throw UsageError(fmt::format(
+      "{}: is not for {}, where others reach this process ({} {}): make certificates that name "
+      "all machines with `evener certs --hosts`",
+      file, host, option, address));
 }
 
 std::string connection_text(const ClusterOptions& cluster) {
@@ -72,6 +81,7 @@ std::string connection_text(const ClusterOptions& cluster) {
   if (!cluster.tls.empty()) text += " --tls " + cluster.tls;
   if (cluster.insecure) text += " --insecure";
   if (!cluster.token.empty()) text += " --token ...";
+  if (!cluster.token_file.empty()) text += " --token-file " + cluster.token_file;
   if (cluster.wait_seconds != ClusterOptions{}.wait_seconds) {
     text += fmt::format(" --wait-seconds {:g}", cluster.wait_seconds);
   }
@@ -93,6 +103,11 @@ void check_address(const std::string& option, const std::string& address) {
     const char* end = address.data() + address.size();
     const auto [stop, problem] = std::from_chars(address.data() + colon + 1, end, port);
     if (problem != std::errc() || stop != end) port = -1;
+  }
+  const std::string host = address.substr(0, std::min(colon, address.size()));
+  if (host.find(':') != std::string::npos && (host.front() != '[' || host.back() != ']')) {
+    throw UsageError(fmt::format("{} {}: put an IPv6 address into brackets, such as [::1]:7070",
+                                 option, address));
   }
   if (port >= 0 && port <= 65535) return;
   throw UsageError(fmt::format("{} {}: give HOST:PORT, such as 127.0.0.1:7070", option, address));

@@ -16,6 +16,7 @@ constexpr int kMostServers = 256;
 constexpr int kMostPeers = 65535;  // and slots of workers
 constexpr int kMostThreads = 1024;
 constexpr int kMostRuns = 1000;
+constexpr RealRange kSeconds{0, 1e6, true};  // eleven days
 
 constexpr ModeSet kPeerModes{Mode::train_peers, Mode::worker_peers};
 /// Modes in which other processes connect to this one.
@@ -60,8 +61,7 @@ std::vector<Row> membership_options() {
           .value("N")
           .default_is("WORLD_SIZE")
           .only(Mode::coordinator),
-      text_option({"peers", "", "train as one of these gossiping processes, without a coordinator"},
-                  &C::peers)
+      text_option({"peers", "", "train as one of these gossiping processes"}, &C::peers)
           .common(kWhichHardware)
           .value("HOST:PORT,...")
           .only(kPeerModes | ModeSet{Mode::train, Mode::worker})
@@ -84,8 +84,8 @@ std::vector<Row> membership_options() {
               {.help = "the worker slot to request; with --peers: which of them this process is",
                .default_text = "RANK"}),
       choice_option({"transport", "",
-                     "mpi: train as one of the ranks that mpirun or srun has started; mpi:openmpi "
-                     "or mpi:mpich if the launcher does not show which library it is"},
+                     "mpi: train as one of the ranks that mpirun or srun has started; mpi:openmpi, "
+                     "mpi:mpich: of this library"},
                     &C::transport, transports())
           .common(kWhichHardware)
           .value("NAME")
@@ -147,8 +147,15 @@ std::vector<Row> connection_options() {
           .only(kConnected | Mode::status)
           .except(kMpiModes, kSetByLauncher)
           .in(Command::train, {.help = "secret that the --peers share"}),
+      path_option({"token-file", "", "file whose first line is the secret of --token"},
+                  &C::token_file)
+          .value("FILE")
+          .only(kConnected | Mode::status)
+          .except(kMpiModes, kSetByLauncher)
+          .needs(condition([](const TrainOptions& o) { return o.cluster.token.empty(); },
+                           "has no effect with --token: choose one")),
       real_option({"wait-seconds", "", "how long to wait for processes that are not connected"},
-                  &C::wait_seconds, kPositive)
+                  &C::wait_seconds, kSeconds)
           .value("SECONDS")
           .only(kConnected)
           .except(kMpiModes, kStartedTogether)
@@ -158,15 +165,15 @@ std::vector<Row> connection_options() {
               {.help = "how long to wait for a coordinator, for peers or for a free slot"})
           .in(Command::server, {.help = "how long to wait for the coordinator"}),
       real_option({"heartbeat", "", "time between two heartbeats of a worker"}, &C::heartbeat,
-                  kPositive)
+                  kSeconds)
           .value("SECONDS")
           .only(Mode::coordinator),
       real_option({"suspect", "", "silence after which dasp no longer waits for a worker"},
-                  &C::suspect, kPositive)
+                  &C::suspect, kSeconds)
           .value("SECONDS")
           .only(Mode::coordinator),
       real_option({"evict", "", "silence after which a worker or peer counts as lost"}, &C::evict,
-                  kPositive)
+                  kSeconds)
           .value("SECONDS")
           .only(kPeerModes | Mode::coordinator)
           .except(kMpiModes, kMpiReports)
@@ -178,13 +185,14 @@ std::vector<Row> connection_options() {
               {.help = "silence after which a worker counts as lost, and others get its rows"}),
       real_option(
           {"stall-timeout", "",
-           "time without progress after which a worker or server that still sends "
-           "heartbeats counts as lost; auto: ten times its longest step, at least 60 s, and "
+           "time without progress after which a device, or a worker or server that still sends "
+           "heartbeats, counts as lost; auto: ten times its longest step, at least 60 s, and "
            "600 s for the first one"},
-          &C::stall_timeout, kPositive)
+          &C::stall_timeout, kSeconds)
           .or_auto<double>(&C::stall_timeout, 0)
           .value("SECONDS")
-          .only(Mode::coordinator),
+          .only({Mode::train, Mode::train_nodes, Mode::train_peers, Mode::train_mpi_gossip,
+                 Mode::train_mpi_server, Mode::coordinator}),
   };
 }
 
@@ -207,11 +215,21 @@ std::vector<OptionInfo> cluster_rows() {
 std::vector<OptionInfo> compare_rows() {
   using A = CompareArgs;
   std::vector<Row> rows{
-      text_option(
-          {"strategies", "", "names, each with :option=value parts; auto: what train chooses"},
-          &A::strategies)
+      text_option({"strategies", "", "names, each with :option=value parts"}, &A::strategies)
           .value("A,B,...")
-          .default_is("sync,elastic,sma,adaptive-sgd; with --nodes bsp,asp,ssp,dssp,dasp"),
+          .default_is("sync,sync:split=speed,adaptive-sgd,auto, and adaptive-hogbatch if a CPU is "
+                      "beside an accelerator; with --nodes bsp,asp,ssp,dssp,dasp"),
+      choice_option({"equal", "",
+                     "what every run gets: the same training time, or the same number of epochs"},
+                    &A::equal, {"seconds", "epochs"}),
+      text_option({"reference", "", "the strategy whose time for --epochs every run gets"},
+                  &A::reference)
+          .value("NAME")
+          .default_is("sync, else the first of --strategies")
+          .needs(condition([](const TrainOptions& o) { return o.compare.equal == "seconds"; },
+                           "has no effect with --equal epochs"))
+          .needs(condition([](const TrainOptions& o) { return o.seconds == 0; },
+                           "has no effect with --seconds")),
       text_option({"target", "",
                    "metric=value that a run has to reach, as p@1=0.7; without a value: 97 % of "
                    "the best strategy's"},
@@ -224,7 +242,9 @@ std::vector<OptionInfo> compare_rows() {
       integer_option({"seeds", "", "runs of each strategy"}, &A::seeds, 1, kMostRuns),
       integer_option(
           {"evaluations-per-epoch", "",
-           "evaluations in each epoch; more give finer times, but each one merges the replicas"},
+           "evaluations in each epoch of --reference, and as many of the other runs, evenly over "
+           "the time (with --seconds: 20 times this number); more give finer times, but each one "
+           "merges the replicas"},
           &A::evaluations_per_epoch, 1, kMostRuns),
       text_option({"tune", "", "lr: tune the learning rate of each strategy over --grid"}, &A::tune)
           .value("lr"),
@@ -235,8 +255,11 @@ std::vector<OptionInfo> compare_rows() {
   };
   for (auto& row : rows) {
     const bool selects = row.info.name == "virtual";
-    row = row.only(selects ? kCompareModes.without(Mode::compare_nodes) : kCompareModes)
-              .common(kWhichComparison);
+    row = row.only(selects ? kCompareModes.without(Mode::compare_nodes) : kCompareModes);
+    // Those that a first comparison does not need are in --help all.
+    const bool usual = row.info.name != "reference" && row.info.name != "grid" &&
+                       row.info.name != "evaluations-per-epoch";
+    if (usual) row = row.common(kWhichComparison);
   }
   std::vector<OptionInfo> all;
   add(all, "Comparison", rows);

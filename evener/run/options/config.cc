@@ -7,6 +7,7 @@
 #include <toml++/toml.h>
 
 #include "evener/core/error.h"
+#include "evener/core/file.h"
 #include "evener/run/options/applicable.h"
 
 namespace evener {
@@ -71,11 +72,22 @@ std::string toml_text(std::string text, const TrainOptions& options, const Keep&
 
 }  // namespace
 
+std::string read_option_file(const std::string& option, const std::string& path) {
+  try {
+    return read_whole_file(path);
+  } catch (const Error& problem) {
+    throw UsageError((option.empty() ? "" : option + " ") + problem.what());
+  }
+}
+
 std::vector<ConfigLine> read_config_lines(const std::string& path) {
   if (!std::filesystem::exists(path)) throw UsageError(path + ": there is no such config file");
+  // A run reads it several times, and a pipe only has its content once.
+  if (!std::filesystem::is_regular_file(path)) throw UsageError(path + ": is not a regular file");
+  const std::string content = read_whole_file(path);
   toml::table table;
   try {
-    table = toml::parse_file(path);
+    table = toml::parse(content, path);
   } catch (const toml::parse_error& problem) {
     throw UsageError(at(path, problem.source()) + std::string(problem.description()));
   }

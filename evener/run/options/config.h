@@ -13,6 +13,10 @@ struct ConfigLine {
   std::string name, text, where;
 };
 
+/// The content of a file that an option names. UsageError if it cannot be read (see
+/// `read_whole_file`). `option`: its name for the message; empty where the path alone says enough.
+std::string read_option_file(const std::string& option, const std::string& path);
+
 /// The options that a TOML file sets, as validated texts. UsageError has `file:line:` and, for an
 /// unknown name, the nearest one.
 std::vector<ConfigLine> read_config_lines(const std::string& path);

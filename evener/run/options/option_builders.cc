@@ -15,6 +15,8 @@ namespace evener {
 
 namespace {
 
+constexpr double kLargestReal = std::numeric_limits<double>::max();
+
 [[noreturn]] void refuse(const std::string& name, const std::string& text,
                          const std::string& valid) {
   throw UsageError(fmt::format("--{}: '{}' is not valid; {}", name, text, valid));
@@ -43,13 +45,24 @@ std::string integer_range(T low, T high) {
   return bounded ? fmt::format("{} .. {}", low, high) : fmt::format("{} or more", low);
 }
 
+/// Whether the text is a number that the type cannot hold.
+template <class T>
+bool is_out_of_range(const std::string& text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  return problem == std::errc::result_out_of_range && stop == end && text.front() != '-';
+}
+
 template <class T>
 T parse_integer(const std::string& name, const std::string& text, T low, T high) {
   T value{};
-  if (!parse_number(text, value) || value < low || value > high) {
-    refuse(name, text, "a whole number, " + integer_range(low, high) + ", is needed");
-  }
-  return value;
+  const bool good = parse_number(text, value) && value >= low && value <= high;
+  if (good) return value;
+  const bool too_large = is_out_of_range<T>(text) || (parse_number(text, value) && value > high);
+  refuse(name, text,
+         too_large ? fmt::format("the largest number is {}", high)
+                   : "a whole number, " + integer_range(low, high) + ", is needed");
 }
 
 template <class T>
@@ -196,6 +209,25 @@ Row choice_option(OptionHead head, Field<std::string> field, std::vector<std::st
   return {info};
 }
 
+Row ablation_option(OptionHead head, Field<std::string> field) {
+  OptionInfo info = info_of(head, OptionKind::text);
+  const std::string stages = fmt::format("{}", fmt::join(kShortlistStages, ", "));
+  info.range = stages + ", or none";
+  info.get = [field](const TrainOptions& o) { return field.in(o); };
+  info.set = [field, stages, name = info.name](TrainOptions& o, const std::string& text) {
+    if (text != "none") {
+      for (const auto& part : split(text, ',')) {
+        if (std::find(kShortlistStages.begin(), kShortlistStages.end(), part) ==
+            kShortlistStages.end()) {
+          refuse(name, text, "the stages are " + stages);
+        }
+      }
+    }
+    field.in(o) = text;
+  };
+  return {info};
+}
+
 Row list_option(OptionHead head, Field<std::vector<std::uint32_t>> field) {
   OptionInfo info = info_of(head, OptionKind::list);
   info.range = "numbers separated by commas, or none";
@@ -207,6 +239,11 @@ Row list_option(OptionHead head, Field<std::vector<std::uint32_t>> field) {
     if (text != "none") {
       for (const auto& part : split(text, ',')) {
         std::uint32_t value = 0;
+        if (is_out_of_range<std::uint32_t>(part)) {
+          refuse(
+              name, text,
+              fmt::format("the largest number is {}", std::numeric_limits<std::uint32_t>::max()));
+        }
         if (!parse_number(part, value) || value == 0) {
           refuse(name, text, "positive whole numbers separated by commas, or 'none', are needed");
         }
@@ -232,6 +269,9 @@ Row real_option(OptionHead head, Field<double> field, RealRange range) {
     const bool good = parse_number(text, value) && std::isfinite(value) &&
                       (range.open_low ? value > range.low : value >= range.low) &&
                       (range.open_high ? value < range.high : value <= range.high);
+    if (!good && is_out_of_range<double>(text) && std::isinf(range.high)) {
+      refuse(name, text, fmt::format("the largest number is {:g}", kLargestReal));
+    }
     if (!good) refuse(name, text, "a number, " + words + ", is needed");
     field.in(o) = value;
   };

@@ -45,6 +45,9 @@ class Field {
 /// "" while the condition holds, else `what`.
 Need condition(std::function<bool(const TrainOptions&)> holds, std::string what);
 
+/// Why an option of the full head has no effect with --head shortlist.
+inline constexpr const char* kNeedsFullHead = "needs --head full";
+
 /// The questions of the short help (`evener train --help`).
 inline constexpr const char* kWhichData = "Which data?";
 inline constexpr const char* kWhichNetwork = "Which network, trained how long?";
@@ -83,6 +86,8 @@ Row flag_option(OptionHead head, Field<bool> field);
 Row text_option(OptionHead head, Field<std::string> field);
 Row path_option(OptionHead head, Field<std::string> field);
 Row choice_option(OptionHead head, Field<std::string> field, std::vector<std::string> choices);
+/// Stages of the shortlist head separated by commas, or "none".
+Row ablation_option(OptionHead head, Field<std::string> field);
 /// Positive integers separated by commas, or "none".
 Row list_option(OptionHead head, Field<std::vector<std::uint32_t>> field);
 

@@ -76,7 +76,7 @@ void check_options(const TrainOptions& o) {
     throw UsageError("--early-stop needs something to evaluate on: --test or --validation-share");
   }
   if (o.strategy != "auto") parse_strategy(strategy_of(o));
-  if (o.average > o.epochs) {
+  if (o.seconds == 0 && o.average > o.epochs) {
     throw UsageError(fmt::format("--average {} is more than --epochs {}", o.average, o.epochs));
   }
 }
@@ -89,8 +89,8 @@ std::string strategy_of(const TrainOptions& o) {
 
 std::vector<std::string> strategies_of(const TrainOptions& o) {
   if (!kCompareModes.contains(o.mode)) return {o.strategy};
-  const char* usual =
-      o.mode == Mode::compare_nodes ? "bsp,asp,ssp,dssp,dasp" : "sync,elastic,sma,adaptive-sgd";
+  const char* usual = o.mode == Mode::compare_nodes ? "bsp,asp,ssp,dssp,dasp"
+                                                    : "sync,sync:split=speed,adaptive-sgd,auto";
   const std::string list = o.compare.strategies.empty() ? usual : o.compare.strategies;
   std::vector<std::string> strategies;
   for (std::size_t at = 0; at <= list.size();) {
@@ -126,6 +126,10 @@ Schedule schedule_of(const TrainOptions& o) {
   schedule.decay_factor = static_cast<float>(o.decay_factor);
   schedule.total_epochs = o.epochs;
   return schedule;
+}
+
+RateRule rate_rule_of(const TrainOptions& o) {
+  return rate_rule_of(parse_optimizer(o.optimizer), o.reference_batch);
 }
 
 TransformOptions transform_of(const TrainOptions& o) {

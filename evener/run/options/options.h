@@ -3,6 +3,7 @@
 // table (train_rows.cc, cluster_rows.cc).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 #include "evener/data/read.h"
 #include "evener/data/transform.h"
 #include "evener/nn/network.h"
+#include "evener/nn/rate_rule.h"
 #include "evener/nn/schedule.h"
 #include "evener/nn/training.h"
 #include "evener/run/options/modes.h"
@@ -38,7 +40,7 @@ struct ClusterOptions {
   int rank = kNotGiven;
   std::string listen, address;
   bool insecure = false;
-  std::string tls, token;
+  std::string tls, token, token_file;
   double wait_seconds = 60;
   double heartbeat = 1, suspect = 3, evict = 10;  // see HeartbeatLimits
   double stall_timeout = 0;                       // 0: see StallLimits
@@ -47,9 +49,14 @@ struct ClusterOptions {
   std::string device_strategy;
 };
 
+/// The stages that --ablate can leave out.
+inline constexpr std::array<const char*, 6> kShortlistStages{
+    "weights", "neighbours", "cooccurrence", "offset", "linear", "network"};
+
 /// The options of `evener compare` that do not concern a single run.
 struct CompareArgs {
-  std::string strategies, target, virtual_file, tune;
+  std::string strategies, target, virtual_file, tune, reference;
+  std::string equal = "seconds";
   std::string grid = "0.3,1,3";
   std::uint32_t seeds = 5, evaluations_per_epoch = 1;
 };
@@ -67,6 +74,8 @@ struct TrainOptions {
   std::string cache_dir;
   int read_threads = 0;
 
+  std::string head = "auto";
+  std::string ablate = "none";  // stages of the shortlist head, separated by commas
   std::vector<std::uint32_t> hidden{kAutoWidth};
   std::string activation = "relu";
   std::string loss = "auto";
@@ -74,6 +83,7 @@ struct TrainOptions {
 
   std::string optimizer = "adam";
   double learning_rate = 0;
+  std::uint32_t reference_batch = 256;
   double momentum = 0.9;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -87,6 +97,9 @@ struct TrainOptions {
   std::uint32_t batch_size_per_device = 0;
   std::string balance = "rows";
   std::uint32_t epochs = 0;
+  /// Not 0: the run ends after this much training. `epochs` is then 0, or (in a comparison) the
+  /// number of epochs that the schedule spreads over this time.
+  double seconds = 0;
   double warmup_epochs = 0;
   std::string decay = "cosine";
   double decay_epochs = 10;
@@ -114,6 +127,12 @@ struct TrainOptions {
 
   ClusterOptions cluster;
   CompareArgs compare;
+
+  /// Whether --ablate leaves this stage out.
+  bool ablates(const std::string& stage) const {
+    return ("," + ablate + ",").find("," + stage + ",") != std::string::npos;
+  }
+  bool has_shortlist() const { return head == "shortlist"; }
 
   /// The mode that the options select (resolve.h); decides which of them config.toml holds.
   Mode mode = Mode::train;
@@ -187,6 +206,7 @@ std::string strategy_of(const TrainOptions& options);
 std::vector<std::string> strategies_of(const TrainOptions& options);
 Training training_of(const TrainOptions& options);
 Schedule schedule_of(const TrainOptions& options);
+RateRule rate_rule_of(const TrainOptions& options);
 TransformOptions transform_of(const TrainOptions& options);
 Balance balance_of(const TrainOptions& options);
 

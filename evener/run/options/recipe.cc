@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace evener {
 
@@ -56,14 +57,32 @@ double dropout_for(const TrainOptions& options) {
   return widest == options.hidden.end() || *widest >= kWide ? 0.5 : 0.4;
 }
 
+// On a shortlist each step touches few labels, so a narrow layer and row-wise AdaGrad learn in a
+// few epochs (docs/many_labels.md).
+constexpr std::uint32_t kShortlistWidth = 128;
+constexpr double kShortlistRate = 0.05;
+constexpr std::uint32_t kShortlistEpochs = 5;
+
+TrainOptions with_shortlist_recipe(TrainOptions options) {
+  options.loss = "sigmoid";
+  options.input = "sparse";
+  options.optimizer = "adagrad";
+  options.dropout = 0;
+  if (options.hidden == std::vector{kAutoWidth}) options.hidden = {kShortlistWidth};
+  if (options.learning_rate == 0) options.learning_rate = kShortlistRate;
+  if (options.epochs == 0) options.epochs = options.ablates("network") ? 1 : kShortlistEpochs;
+  return options;
+}
+
 }  // namespace
 
 TrainOptions with_recipe(TrainOptions options, const Dataset& data, std::size_t rows) {
+  if (options.has_shortlist()) return with_shortlist_recipe(std::move(options));
   if (options.loss == "auto") options.loss = loss_for(data);
   if (options.hidden == std::vector{kAutoWidth}) options.hidden = hidden_for(rows);
   if (options.dropout == kAutoDropout) options.dropout = dropout_for(options);
   if (options.learning_rate == 0) options.learning_rate = learning_rate_for(options);
-  if (options.epochs == 0) options.epochs = epochs_for(options, rows);
+  if (options.epochs == 0 && options.seconds == 0) options.epochs = epochs_for(options, rows);
   return options;
 }
 
@@ -71,11 +90,17 @@ TrainOptions with_earlier_recipe(TrainOptions options, const OptionTexts& earlie
   const auto take = [&](const char* name) {
     find_train_option(name).set(options, earlier.at(name));
   };
+  if (options.head == "auto")
+    options.head = earlier.count("head") > 0 ? earlier.at("head") : "full";
+  if (options.has_shortlist()) {
+    take("optimizer");
+    take("input");
+  }
   if (options.loss == "auto") take("loss");
   if (options.hidden == std::vector{kAutoWidth}) take("hidden");
   if (options.dropout == kAutoDropout) take("dropout");
   if (options.learning_rate == 0) take("learning-rate");
-  if (options.epochs == 0) take("epochs");
+  if (options.epochs == 0 && options.seconds == 0) take("epochs");
   return options;
 }
 

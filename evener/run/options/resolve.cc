@@ -1,5 +1,6 @@
 #include "evener/run/options/resolve.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "evener/core/error.h"
@@ -55,6 +56,26 @@ void check_mode(const GivenNames& names, Mode mode) {
   }
 }
 
+/// --head auto with an option that only one of the heads has: the user wants that head.
+void choose_head_by_options(const GivenNames& names, TrainOptions& options) {
+  if (options.mode != Mode::train || options.head != "auto") return;
+  const auto any_only_with = [&](const char* has, const char* lacks) {
+    TrainOptions with = options, without = options;
+    with.head = has;
+    without.head = lacks;
+    return std::any_of(names.begin(), names.end(), [&](const auto& given) {
+      const OptionInfo& info = find_train_option(given.first);
+      return why_not_applicable(info, with, options.mode).empty() &&
+             !why_not_applicable(info, without, options.mode).empty();
+    });
+  };
+  if (any_only_with("full", "shortlist")) {
+    options.head = "full";
+  } else if (any_only_with("shortlist", "full")) {
+    options.head = "shortlist";
+  }
+}
+
 bool trains(Command command) {
   return !(modes_of(command) & kTrainingModes).empty();
 }
@@ -68,6 +89,13 @@ void use_folder(TrainOptions& options) {
   if (options.test.empty() && options.validation_share == 0) {
     options.test = data_file(folder, "test");
   }
+}
+
+/// Either of --epochs and --seconds replaces the other one of a resumed run.
+void use_given_length(const OptionTexts& given, TrainOptions& options) {
+  const auto names = [&](const char* name) { return given.count(name) > 0; };
+  if (names("seconds") && options.seconds > 0 && !names("epochs")) options.epochs = 0;
+  if (names("epochs") && options.epochs > 0 && !names("seconds")) options.seconds = 0;
 }
 
 }  // namespace
@@ -95,6 +123,7 @@ TrainOptions resolve_options(const GivenOptions& given, Command command, const O
     apply_option_texts(read_config(path), options);
   }
   apply_option_texts(all.texts, options);
+  use_given_length(all.texts, options);
   options.mode = mode_of(command, options);
   check_mode(all.names, options.mode);
   if (options.data.empty()) throw UsageError("no training data given: name a file or a folder");
@@ -103,6 +132,7 @@ TrainOptions resolve_options(const GivenOptions& given, Command command, const O
     throw UsageError("--resume goes on in the same run directory: leave -o out");
   }
   check_options(options);
+  choose_head_by_options(all.names, options);
   check_applicable(all.names, options, options.mode);
   return options;
 }

@@ -1,4 +1,5 @@
-// The rows of the option table for the data, the model and its training.
+// The rows of the option table for the data, the model and its training; result_rows.cc has those
+// for evaluation and output.
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -7,24 +8,17 @@
 
 #include "evener/policy/catalogue.h"
 #include "evener/run/options/option_builders.h"
+#include "evener/run/options/result_rows.h"
 
 namespace evener {
 
 namespace {
 
 using T = TrainOptions;
-constexpr auto kMany = std::numeric_limits<std::uint32_t>::max();
-
-constexpr ModeSet kGossipModes{Mode::train_peers, Mode::train_mpi_gossip};
 
 // Reasons, as the end of a message that begins with the option's name.
-constexpr const char* kNoEvaluation = ": a profile evaluates nothing";
 constexpr const char* kOneDevice = ": a profile measures one device by itself";
 constexpr const char* kFewSteps = ": a profile is a few timed steps of one device";
-constexpr const char* kNoCheckpoints = ": a comparison writes no checkpoints";
-constexpr const char* kNoProfileCheckpoints = ": a profile writes no checkpoints";
-constexpr const char* kAllEpochs = ": every run of a comparison trains for all --epochs";
-constexpr const char* kNotForGossip = ": not for gossiping peers";
 constexpr const char* kSimulated = ": a simulation has the devices of its cluster file";
 constexpr const char* kVirtual = ": with --virtual the devices are those of the cluster file";
 constexpr const char* kNodes = ": with --nodes each node is a share of this machine's cores";
@@ -39,9 +33,13 @@ Need has_hidden_layers() {
                    "needs hidden layers: see --hidden");
 }
 
-Need evaluates() {
-  return condition([](const T& o) { return !o.test.empty() || o.validation_share > 0; },
-                   "needs something to evaluate on: --test or --validation-share");
+/// The option is of the full head: with --head shortlist the value is fixed.
+Need full_head() {
+  return condition([](const T& o) { return !o.has_shortlist(); }, kNeedsFullHead);
+}
+
+Need shortlist_head() {
+  return condition([](const T& o) { return o.has_shortlist(); }, "needs --head shortlist");
 }
 
 /// The strategy, or one of several to compare, uses the batch size of the run.
@@ -112,15 +110,32 @@ std::vector<Row> data_options() {
 
 std::vector<Row> network_options() {
   return {
+      choice_option(
+          {"head", "",
+           "output layer: full computes all labels, shortlist only candidates by similar training "
+           "rows, which the model contains; auto: by the data"},
+          &T::head, {"auto", "full", "shortlist"})
+          .common(kWhichNetwork, Mode::train)
+          .only(Mode::train)
+          .shaping(),
+      ablation_option({"ablate", "",
+                       "stages of the shortlist head to leave out, separated by commas, to see "
+                       "what each brings: weights (of the similarity), neighbours, cooccurrence, "
+                       "offset, linear, network; none: all stages"},
+                      &T::ablate)
+          .needs(shortlist_head())
+          .only(Mode::train)
+          .shaping(),
       list_option({"hidden", "units",
-                   "width of each hidden layer, input side first; auto: one layer of 512 units, or "
-                   "of 256 for 30000 rows or more"},
+                   "width of each hidden layer, input side first; auto: 512, 256 for 30000 rows or "
+                   "more, 128 with --head shortlist"},
                   &T::hidden)
           .common(kWhichNetwork)
           .or_auto<std::vector<std::uint32_t>>(&T::hidden, {kAutoWidth})
           .shaping(),
       choice_option({"activation", "", "activation function of the hidden layers"}, &T::activation,
                     {"relu", "sigmoid", "tanh"})
+          .needs(full_head())
           .shaping()
           .needs(has_hidden_layers()),
       choice_option(
@@ -129,15 +144,18 @@ std::vector<Row> network_options() {
            "independent yes or no for each label; squared: half the squared error; auto: sigmoid "
            "if rows have several labels and labels have ten rows or more on average, else softmax"},
           &T::loss, {"auto", "softmax", "sigmoid", "squared"})
+          .needs(full_head())
           .common(kWhichNetwork)
           .shaping(),
       choice_option({"input", "",
                      "first layer: sparse updates only the weights of features that occur, dense "
                      "updates all; auto: dense if more than a quarter of the values are non-zero"},
                     &T::input, {"auto", "sparse", "dense"})
+          .needs(full_head())
           .shaping(),
       flag_option({"prior-bias", "", "start the output biases from the labels' frequencies"},
-                  &T::prior_bias),
+                  &T::prior_bias)
+          .needs(full_head()),
   };
 }
 
@@ -145,32 +163,45 @@ std::vector<Row> optimizer_options() {
   return {
       choice_option({"optimizer", "", "update rule"}, &T::optimizer,
                     {"sgd", "momentum", "adam", "adagrad"})
+          .needs(full_head())
           .shaping(),
       real_option({"learning-rate", "",
-                   "learning rate after warm-up and before decay; 0: chosen by optimizer and loss "
+                   "learning rate after warm-up and before decay; 0: by head, optimizer and loss "
                    "(adam: 0.01 with sigmoid, else 0.003)"},
                   &T::learning_rate, kNotNegative)
           .common(kWhichNetwork),
+      integer_option(
+          {"reference-batch", "rows",
+           "rows of the update that --learning-rate is for; others get it times the root "
+           "(adam, adagrad) or ratio of their rows, at most 4 times; 0: all get it"},
+          &T::reference_batch, 0, kMany)
+          .needs(full_head()),
       real_option({"momentum", "", "momentum of optimizer momentum"}, &T::momentum, kBelowOne)
+          .needs(full_head())
           .needs(optimizer_is("momentum")),
       real_option({"beta1", "", "decay of the mean (optimizer adam)"}, &T::beta1, kBelowOne)
+          .needs(full_head())
           .needs(optimizer_is("adam")),
       real_option({"beta2", "", "decay of the mean square (optimizer adam)"}, &T::beta2, kBelowOne)
+          .needs(full_head())
           .needs(optimizer_is("adam")),
       real_option({"epsilon", "", "added to the denominator (optimizers adam and adagrad)"},
                   &T::epsilon, kPositive)
+          .needs(full_head())
           .needs(optimizer_is("adam", "adagrad")),
-      real_option({"l2", "", "L2 penalty on weights"}, &T::l2, kNotNegative),
-      real_option({"clip", "", "largest length of a gradient row; 0: off"}, &T::clip, kNotNegative),
+      real_option({"l2", "", "L2 penalty on weights"}, &T::l2, kNotNegative).needs(full_head()),
+      real_option({"clip", "", "largest length of a gradient row; 0: off"}, &T::clip, kNotNegative)
+          .needs(full_head()),
       real_option({"dropout", "of the units",
-                   "hidden units dropped in each step; auto: 0.5, or 0.4 if the widest layer has "
-                   "fewer than 512 units"},
+                   "hidden units dropped in each step; auto: 0.5, or 0.4 below 512 units"},
                   &T::dropout, kBelowOne)
+          .needs(full_head())
           .common(kWhichNetwork)
           .or_auto<double>(&T::dropout, kAutoDropout)
           .needs(has_hidden_layers()),
       real_option({"input-dropout", "of the features", "non-zero features dropped in each step"},
-                  &T::input_dropout, kBelowOne),
+                  &T::input_dropout, kBelowOne)
+          .needs(full_head()),
   };
 }
 
@@ -178,6 +209,7 @@ std::vector<Row> schedule_options() {
   std::vector<Row> rows{
       integer_option({"global-batch-size", "rows", "rows of one update, over all devices"},
                      &T::global_batch_size, 1, kMany)
+          .needs(full_head())
           .common(kWhichNetwork)
           .needs(uses_batch_size())
           .needs(condition([](const T& o) { return o.batch_size_per_device == 0; },
@@ -186,32 +218,54 @@ std::vector<Row> schedule_options() {
                       "rows of one device's step, where devices step at the same time; 0: the "
                       "strategy derives it from --global-batch-size"},
                      &T::batch_size_per_device, 0, kMany)
+          .needs(full_head())
           .needs(uses_batch_size()),
       choice_option(
           {"balance", "",
            "give batches equal numbers of rows, or about equal numbers of non-zeros (nnz)"},
           &T::balance, {"rows", "nnz"})
+          .needs(full_head())
           .except(kGossipModes, kNotForGossip),
       integer_option({"epochs", "epochs",
-                      "passes over the training data; 0: about 800 updates, 9 to 40 epochs"},
+                      "passes over the training data; 0: 9 to 40, or 5 with --head shortlist"},
                      &T::epochs, 0, kMany)
-          .common(kWhichNetwork),
+          .common(kWhichNetwork)
+          .needs(condition([](const T& o) { return o.seconds == 0; },
+                           "has no effect with --seconds: give one of them")),
+      real_option({"seconds", "seconds",
+                   "training time instead of --epochs; the learning rate follows it; 0: off"},
+                  &T::seconds, kNotNegative)
+          .needs(full_head())
+          .common(kWhichNetwork)
+          .except(kGossipModes, kNotForGossip)
+          .needs(condition(
+              [](const T& o) {
+                return !kCompareModes.contains(o.mode) || o.compare.equal == "seconds";
+              },
+              "has no effect with --equal epochs")),
       real_option(
           {"warmup-epochs", "epochs", "the learning rate rises linearly during these epochs"},
-          &T::warmup_epochs, kNotNegative),
+          &T::warmup_epochs, kNotNegative)
+          .needs(full_head()),
       choice_option({"decay", "", "how the learning rate falls after warm-up"}, &T::decay,
-                    {"constant", "step", "cosine"}),
+                    {"constant", "step", "cosine"})
+          .needs(full_head()),
       real_option({"decay-epochs", "epochs", "epochs between two cuts (decay step)"},
                   &T::decay_epochs, kPositive)
+          .needs(full_head())
           .needs(condition([](const T& o) { return o.decay == "step"; }, "needs --decay step")),
       real_option({"decay-factor", "",
                    "factor of each cut (decay step), or share that is left at the end (cosine)"},
                   &T::decay_factor, {0, 1})
+          .needs(full_head())
           .needs(condition([](const T& o) { return o.decay != "constant"; },
                            "needs --decay step or cosine")),
       integer_option(
-          {"average", "epochs", "average the weights over this many last epochs; 0: off"},
+          {"average", "epochs",
+           "average the weights over this many last epochs (with --seconds: about as many); 0: "
+           "off"},
           &T::average, 0, kMany)
+          .needs(full_head())
           .except(kCompareModes, ": a comparison evaluates the weights as they are")
           .except(kGossipModes, kNotForGossip),
   };
@@ -240,6 +294,7 @@ std::vector<Row> strategy_options() {
                                 .default_text = "cpu",
                                 .value_name = "LIST"}),
       text_option({"emulate", "", "slow devices down, by index or name: 1=x0.25"}, &T::emulate)
+          .needs(full_head())
           .common(kWhichHardware)
           .also(Mode::worker)
           .except(Mode::simulate, kSimulated)
@@ -254,16 +309,16 @@ std::vector<Row> strategy_options() {
                    "use at most this much of an accelerator's own memory: 512 for all, 1=512 by "
                    "index or name, or both: 512,1=256. Batches that do not fit are cut"},
                   &T::memory_limit)
+          .needs(full_head())
           .also(kWorkerModes)
           .except(Mode::simulate, kSimulated)
           .except(Mode::compare_virtual, kVirtual)
           .except({Mode::train_nodes, Mode::compare_nodes}, kNodes)
           .in(Command::worker, {.help = "use at most this much of an accelerator's own memory"}),
       text_option(
-          {"strategy", "",
-           "how devices train one model (see evener strategies); auto: sequential on one "
-           "device; on several, trials choose one device, or several with sync:split=speed"},
+          {"strategy", "", "how devices train one model (see evener strategies); auto: by trials"},
           &T::strategy)
+          .needs(full_head())
           .common(kWhichHardware)
           .also(kWorkerModes)
           .except(kCompareModes, ": name what to compare with --strategies")
@@ -271,86 +326,6 @@ std::vector<Row> strategy_options() {
           .in(Command::worker, {.help = "how several devices of this worker train together (see "
                                         "evener strategies)",
                                 .value_name = "NAME"}),
-  };
-}
-
-std::vector<Row> evaluation_options() {
-  const std::vector<std::string> metrics{"none",   "loss",     "p@1",    "p@3",   "p@5",
-                                         "ndcg@1", "ndcg@3",   "ndcg@5", "psp@1", "psp@3",
-                                         "psp@5",  "accuracy", "auc"};
-  return {
-      integer_option({"eval-every", "epochs", "epochs between two evaluations"}, &T::eval_every, 1,
-                     kMany)
-          .except(kCompareModes, ": a comparison has --evaluations-per-epoch")
-          .except(Mode::profile, kNoEvaluation)
-          .needs(evaluates()),
-      choice_option({"early-stop", "metric", "stop when this metric no longer improves"},
-                    &T::early_stop, metrics)
-          .common(kWhichResult)
-          .except(kCompareModes, kAllEpochs)
-          .except(kGossipModes, kNotForGossip)
-          .except(Mode::profile, kNoEvaluation)
-          .needs(evaluates()),
-      integer_option({"patience", "epochs", "early stop: epochs without a new best"}, &T::patience,
-                     1, kMany)
-          .common(kWhichResult)
-          .except(kCompareModes, kAllEpochs)
-          .except(kGossipModes, kNotForGossip)
-          .except(Mode::profile, kNoEvaluation)
-          .needs(
-              condition([](const T& o) { return o.early_stop != "none"; }, "needs --early-stop")),
-  };
-}
-
-std::vector<Row> output_options() {
-  return {
-      path_option({"output", "", "run directory to create; empty: a new one in runs/"}, &T::output)
-          .common(kWhichResult)
-          .short_name("o")
-          .per_call()
-          .also(Mode::worker_peers)
-          .in(Command::compare,
-              {.help = "folder to write the results to", .default_text = "comparison"})
-          .in(Command::profile, {.help = "cluster file to write; empty: print it"})
-          .in(Command::worker,
-              {.help = "run directory to create (with --peers); empty: a new one in "
-                       "runs/"}),
-      path_option(
-          {"resume", "", "resume from the last checkpoint in this run directory, with its options"},
-          &T::resume)
-          .common(kWhichResult)
-          .per_call()
-          .except(kCompareModes, ": a comparison cannot be resumed")
-          .except(Mode::profile, kNoProfileCheckpoints),
-      integer_option(
-          {"checkpoint-every", "epochs",
-           "epochs between two checkpoints; 0: only by time, at the end and on a signal"},
-          &T::checkpoint_every, 0, kMany)
-          .except(kCompareModes, kNoCheckpoints)
-          .except(Mode::profile, kNoProfileCheckpoints),
-      real_option({"checkpoint-minutes", "minutes",
-                   "time between two checkpoints, also within an epoch; 0: off"},
-                  &T::checkpoint_minutes, kNotNegative)
-          .except(kCompareModes, kNoCheckpoints)
-          .except(Mode::profile, kNoProfileCheckpoints),
-      integer_option(
-          {"keep", "checkpoints", "number of checkpoints to keep; older ones are removed"},
-          &T::keep, 1, kMany)
-          .except(kCompareModes, kNoCheckpoints)
-          .except(Mode::profile, kNoProfileCheckpoints),
-      flag_option({"json", "", "print the result as one JSON object"}, &T::json)
-          .common(kWhichResult)
-          .per_call()
-          .also(Mode::status)
-          .in(Command::profile, {.help = "print the device as JSON, keys as in a cluster file"})
-          .in(Command::status, {.help = "print JSON"}),
-      flag_option({"quiet", "", "print warnings and errors only, no progress"}, &T::quiet)
-          .common(kWhichResult)
-          .per_call()
-          .also(kWorkerModes | Mode::server)
-          .except(Mode::profile, ": a profile shows no progress")
-          .in(Command::worker, {.help = "print errors only"})
-          .in(Command::server, {.help = "print errors only"}),
   };
 }
 
@@ -370,7 +345,7 @@ std::vector<OptionInfo> train_rows(const std::vector<OptionInfo>& of_strategies)
   add("Training", schedule_options());
   add("Devices and strategy", strategy_options());
   for (const auto& info : of_strategies) {
-    add("Devices and strategy", {Row{info}.except(Mode::profile, kOneDevice)});
+    add("Devices and strategy", {Row{info}.needs(full_head()).except(Mode::profile, kOneDevice)});
   }
   add("Evaluation", evaluation_options());
   add("Output", output_options());

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "evener/core/printable.h"
 #include "evener/run/report/text_width.h"
 
 namespace evener {
@@ -70,6 +71,10 @@ std::vector<BarPart> parts_of(const ProgressState& state) {
   if (state.epochs > 0) {
     parts.push_back({fmt::format("epoch {}/{}", state.epoch, state.epochs), 6});
   }
+  if (state.total_seconds > 0) {
+    parts.push_back({fmt::format("epoch {}", state.epoch), 2});
+    parts.push_back({part_of_duration(state.training_seconds, state.total_seconds), 6});
+  }
   parts.push_back({eta_text(state), 8});
   parts.push_back({rate_text(state.samples_per_second), 3});
   parts.push_back({fmt::format("loss {:.4g}", state.loss), 5});
@@ -114,6 +119,11 @@ Display display_of(int descriptor, const DisplayOptions& options) {
   winsize size{};
   if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) display.width = size.ws_col;
   return display;
+}
+
+std::string part_of_duration(double seconds, double total) {
+  if (total < 10) return fmt::format("{:.2f} of {:g} s", seconds, total);
+  return format_duration(seconds) + " of " + format_duration(total);
 }
 
 std::string fitted(const std::string& text, int descriptor, const DisplayOptions& options) {
@@ -166,7 +176,7 @@ void ProgressBar::update(const ProgressState& state) {
 void ProgressBar::print(const std::string& line) {
   // A single write, so that lines of several processes in one pipe do not interleave.
   std::string text = drawn_ ? kEraseLine : "";
-  text += fitted(line, fileno(stream_), options_);
+  text += fitted(printable_lines(line), fileno(stream_), options_);
   if (line.empty() || line.back() != '\n') text += '\n';
   std::fwrite(text.data(), 1, text.size(), stream_);
   std::fflush(stream_);

@@ -27,6 +27,8 @@ struct ProgressState {
   double epoch_share = 0;               // 0..1 of the current epoch
   double total_share = 0;               // 0..1 of the whole run
   double seconds = 0;                   // since the start
+  double training_seconds = 0;          // part of them, of the total_seconds of a run ...
+  double total_seconds = 0;             // ... that ends by time; 0: it does not
   double samples_per_second = 0;
   double loss = 0;
   std::string metrics;  // the last evaluation, e.g. "P@1 79.8  P@5 54.9"
@@ -34,6 +36,8 @@ struct ProgressState {
 
 /// "42s", "3:07" (minutes), "2:05h", "3d 4h"; "?" if the time is not known.
 std::string format_duration(double seconds);
+/// "42s of 3:07", "0.5 of 1.2 s".
+std::string part_of_duration(double seconds, double total);
 
 /// `text` wrapped at the stream's width if it is a terminal, else unchanged.
 std::string fitted(const std::string& text, int descriptor, const DisplayOptions& options = {});
@@ -51,7 +55,7 @@ class ProgressBar {
   /// pipe.
   void update(const ProgressState& state);
   /// Prints a permanent line (an epoch's result) above the bar, wrapped if the terminal is too
-  /// narrow.
+  /// narrow. Control characters in it are spelt out: names come from other processes.
   void print(const std::string& line);
   void clear();
 

@@ -6,6 +6,10 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "evener/core/error.h"
+#include "evener/core/printable.h"
+#include "evener/run/artifacts/metrics_file.h"
+
 namespace evener {
 
 Reporter::Reporter(const ReporterOptions& options) : options_(options) {
@@ -14,10 +18,20 @@ Reporter::Reporter(const ReporterOptions& options) : options_(options) {
   }
 }
 
-void Reporter::open(const RunDirectory& directory) {
+void Reporter::open(const RunDirectory& directory, const Progress* resumed) {
   log_ = std::make_unique<AppendFile>(directory.log());
+  std::optional<std::uint64_t> first_step;
+  if (resumed != nullptr) {
+    first_step = resumed->step + 1;
+    try {
+      drop_later_records(directory.metrics(), *resumed);
+    } catch (const Error& error) {
+      warn(fmt::format("records after step {} stay and will occur twice: {}", resumed->step,
+                       error.what()));
+    }
+  }
   sinks_.push_back(make_jsonl_sink(directory.metrics()));
-  sinks_.push_back(make_tensorboard_sink(directory.tensorboard()));
+  sinks_.push_back(make_tensorboard_sink(directory.tensorboard(), first_step));
   pass_warnings_on();
 }
 
@@ -48,7 +62,7 @@ void Reporter::flush() {
 void Reporter::note(const std::string& line) {
   if (!log_) return;
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  log_->append(fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(now), line));
+  log_->append(fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(now), printable_lines(line)));
 }
 
 void Reporter::pass_warnings_on() {

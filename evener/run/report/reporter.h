@@ -9,6 +9,7 @@
 
 #include "evener/nn/metrics.h"
 #include "evener/run/artifacts/append_file.h"
+#include "evener/run/artifacts/checkpoint.h"
 #include "evener/run/artifacts/run_directory.h"
 #include "evener/run/report/progress_bar.h"
 #include "evener/run/report/sinks.h"
@@ -27,7 +28,8 @@ class Reporter {
 
   /// After this call, messages also go to log.txt, and records to metrics.jsonl and TensorBoard
   /// events, all in the run directory.
-  void open(const RunDirectory& directory);
+  /// `resumed`: the progress of the checkpoint that the run goes on from; null for a new run.
+  void open(const RunDirectory& directory, const Progress* resumed = nullptr);
 
   void update(const ProgressState& state);
   /// A line for the user.

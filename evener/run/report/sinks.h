@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,7 +12,8 @@
 namespace evener {
 
 /// One row of measurements, in order; names like "p@1", "train_loss", "samples_per_second".
-using LogField = std::pair<std::string, std::variant<double, std::int64_t, std::string>>;
+using LogValue = std::variant<double, std::int64_t, std::string>;
+using LogField = std::pair<std::string, LogValue>;
 struct Record {
   std::string kind;  // "step", "epoch", "eval", "worker", "note", "end"
   std::uint64_t step = 0;
@@ -32,7 +34,9 @@ class Sink {
 
 /// One JSON object per line. Appends: a resumed run continues the same file.
 std::unique_ptr<Sink> make_jsonl_sink(const std::string& path);
-/// events.out.tfevents.* in `directory`; every numeric field is a scalar.
-std::unique_ptr<Sink> make_tensorboard_sink(const std::string& directory);
+/// events.out.tfevents.* in `directory`; every numeric field is a scalar. `resumed_at`: the first
+/// step of a resumed run. TensorBoard then discards the events of earlier files from this step on.
+std::unique_ptr<Sink> make_tensorboard_sink(const std::string& directory,
+                                            std::optional<std::uint64_t> resumed_at = {});
 
 }  // namespace evener

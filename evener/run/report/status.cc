@@ -11,6 +11,8 @@ std::string status_json(const Engine& engine, const ProgressState& state, double
   nlohmann::ordered_json json{{"strategy", engine.strategy().text()},
                               {"epoch", state.epoch},
                               {"epochs", state.epochs},
+                              {"training_seconds", state.training_seconds},
+                              {"total_seconds", state.total_seconds},
                               {"epoch_share", state.epoch_share},
                               {"loss", state.loss},
                               {"samples_per_second", state.samples_per_second},

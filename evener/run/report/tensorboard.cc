@@ -66,6 +66,10 @@ std::string event(double wall_time, std::uint64_t step, const std::string& conte
 std::string file_version() {
   return nested(3, "brain.Event:2");
 }
+/// A SessionLog with the status START.
+std::string session_start() {
+  return nested(7, field(1, 0, varint(1)));
+}
 std::string scalar(const std::string& tag, float value) {
   return nested(1, nested(1, tag) + field(2, 5, raw(value)));
 }
@@ -95,8 +99,10 @@ std::string new_event_file(const std::string& directory) {
 
 class TensorboardSink final : public Sink {
  public:
-  explicit TensorboardSink(const std::string& directory) : file_(new_event_file(directory)) {
+  TensorboardSink(const std::string& directory, std::optional<std::uint64_t> resumed_at)
+      : file_(new_event_file(directory)) {
     file_.append(framed(event(now(), 0, file_version())));
+    if (resumed_at) file_.append(framed(event(now(), *resumed_at, session_start())));
   }
 
   void write(const Record& record) override {
@@ -121,8 +127,9 @@ class TensorboardSink final : public Sink {
 
 }  // namespace
 
-std::unique_ptr<Sink> make_tensorboard_sink(const std::string& directory) {
-  return std::make_unique<TensorboardSink>(directory);
+std::unique_ptr<Sink> make_tensorboard_sink(const std::string& directory,
+                                            std::optional<std::uint64_t> resumed_at) {
+  return std::make_unique<TensorboardSink>(directory, resumed_at);
 }
 
 }  // namespace evener

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "evener/run/report/worker_result.h"
 #include "evener/run/session/data.h"
 #include "evener/runtime/engine.h"
+#include "evener/runtime/step_counter.h"
 
 namespace evener {
 
@@ -28,6 +30,7 @@ struct BackendContext {
   DeviceContext devices;
   std::function<void(const std::string&)> say;  // a line for the user
   std::function<int()> interrupted;             // not 0: a signal's number
+  std::shared_ptr<MainSteps> main_steps{};      // counts the steps on the calling thread, or null
 };
 
 /// Events since the driver's last call.
@@ -36,6 +39,7 @@ struct BackendNews {
   std::vector<std::string> warnings;      // for the user
   std::vector<std::string> lost_workers;  // the reason for each loss
   bool resolved_auto = false;             // trials have chosen devices: the options have changed
+  Seconds resolved_at = 0;                // when, by the backend's clock
 };
 
 /// A backend's report between epochs and at the end of a session.

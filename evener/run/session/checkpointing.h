@@ -19,6 +19,10 @@ struct CheckpointingOptions {
   std::size_t rows = 0;  // training rows
 };
 
+/// Whether the end of epoch `epoch` (counted from 1) is one of the last `count`, in a run that ends
+/// by time and has used `time_share` of it: it will train about epoch / time_share epochs.
+bool is_among_last(std::uint64_t epoch, std::uint64_t count, double time_share);
+
 class Checkpointing {
  public:
   /// `start` holds the initial model.
@@ -30,17 +34,26 @@ class Checkpointing {
   void start_backend(const TrainOptions& options, const TrainingData& data);
 
   bool writes() const { return options_.directory != nullptr; }
+  /// Error if the run directory was removed.
+  void check_directory() const {
+    if (writes()) options_.directory->check_present();
+  }
+  // Each returns why nothing could be written, or an empty text. The backend can train on after a
+  // failure, and older files are kept.
   /// Saves the backend's state as the newest checkpoint. DivergedError if a parameter is not
   /// finite.
-  void save(double seconds, std::uint32_t keep);
-  void save_best();
-  void save_last();
+  std::string save(double seconds, std::uint32_t keep);
+  /// After a failure the model is kept in memory for `save_kept_best`.
+  std::string save_best();
+  std::string save_kept_best();
+  std::string save_last();
 
   // --average: the sum is the last vector of the state.
   void add_to_average(std::size_t optimizer_vectors);
   bool has_average(std::size_t optimizer_vectors) const;
-  /// Replaces the parameters by the mean over this many epochs.
-  void use_average(std::uint64_t epochs);
+  /// Replaces the parameters by the mean of those that were added. An early stop may end inside the
+  /// window of --average, so they are counted.
+  void use_average();
 
   Progress& progress() { return current_.progress; }
   const Progress& progress() const { return current_.progress; }
@@ -49,12 +62,13 @@ class Checkpointing {
   std::optional<Model> take_best() { return std::move(best_); }
 
  private:
-  void keep_model(const std::string& path, std::optional<Model>& copy);
+  std::string keep_model(const std::string& path, std::optional<Model>& copy);
 
   CheckpointingOptions options_;
   Backend& backend_;
   Checkpoint current_;  // without vectors, which the backend has, except the sum for --average
   std::optional<Model> last_, best_;
+  std::optional<Model> unsaved_best_;  // could not be written
 };
 
 }  // namespace evener

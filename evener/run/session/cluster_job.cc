@@ -108,8 +108,7 @@ NodeWork make_node_work(const Job& job, int place, const NodeContext& context, c
   options.data = data_of_node(options.data, context.data);
   options.test.clear();  // the coordinator evaluates
   options.cache_dir.clear();
-  auto data =
-      std::make_shared<TrainingData>(open_training_data(options, context.cache_directory, warn));
+  auto data = std::make_shared<TrainingData>(open_training_data(options, context.cache, warn));
   NodeWork work;
   work.network = network_of(options, data->train);
   work.compression = parse_strategy(strategy_of(options)).compression();

@@ -21,7 +21,7 @@ struct NodeContext {
   std::string strategy;                        // for several devices; empty: --strategy auto
   std::string strategy_option = "--strategy";  // the option that selects it
   std::string memory_limit;                    // as in --memory-limit; empty: none
-  std::string cache_directory;                 // for data; empty: none
+  CacheOptions cache;                          // for data
   DeviceContext opening;
 };
 

@@ -30,10 +30,10 @@ ReadOptions read_options(const std::string& format, int threads) {
 }
 
 Dataset open_with(const std::string& path, const ReadOptions& read, const Transform& transform,
-                  const std::string& cache, const Warn& warn) {
+                  const CacheOptions& cache, const Warn& warn) {
   std::string warning;
-  Dataset data = open_dataset(path, read, transform.identity() ? nullptr : &transform,
-                              CacheOptions{cache}, &warning);
+  Dataset data =
+      open_dataset(path, read, transform.identity() ? nullptr : &transform, cache, &warning);
   if (!warning.empty()) warn(warning);
   return data;
 }
@@ -88,11 +88,11 @@ Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
                       copy_rows(data.labels, rows), data.label_count, data.label_names);
 }
 
-TrainingData open_training_data(const TrainOptions& options, const std::string& cache_directory,
+TrainingData open_training_data(const TrainOptions& options, const CacheOptions& given,
                                 const Warn& warn) {
-  const std::string cache = !options.cache              ? ""
-                            : options.cache_dir.empty() ? cache_directory
-                                                        : options.cache_dir;
+  CacheOptions cache = given;
+  if (!options.cache_dir.empty()) cache.directory = options.cache_dir;
+  if (!options.cache) cache.directory.clear();
   ReadOptions read = read_options(options.format, options.read_threads);
 
   TrainingData data;
@@ -122,6 +122,7 @@ TrainingData open_training_data(const TrainOptions& options, const std::string& 
     hold_out(options.validation_share, options.seed, options.data, data);
   }
   data.inverse_propensity = propensities(data);
+  check_intact(data.train);  // what was copied and counted above
   return data;
 }
 
@@ -165,7 +166,7 @@ Dataset open_data_for(const Model& model, const std::string& path, const ModelDa
   read.text_format = model.text_format;
   const std::string file = data_file(path, "test");
   if (file.empty()) throw UsageError(path + ": is a folder without a test.* file");
-  Dataset data = open_with(file, read, model.transform, options.cache_directory, warn);
+  Dataset data = open_with(file, read, model.transform, options.cache, warn);
   if (data.rows() == 0) throw DataError(file, 0, "there are no rows");
   return data;
 }

@@ -30,9 +30,9 @@ struct TrainingData {
   std::size_t row_count() const { return rows.empty() ? train.rows() : rows.size(); }
 };
 
-/// `cache_directory` is used if the options name none. DataError if there are no rows, labels or
+/// `cache.directory` is used if the options name none. DataError if there are no rows, labels or
 /// features.
-TrainingData open_training_data(const TrainOptions& options, const std::string& cache_directory,
+TrainingData open_training_data(const TrainOptions& options, const CacheOptions& cache,
                                 const Warn& warn);
 
 /// The same from data in memory: transformed by the options, with --validation-share held out if
@@ -42,8 +42,8 @@ TrainingData training_data_of(const Dataset& train, std::optional<Dataset> evalu
 
 struct ModelDataOptions {
   std::string format = "auto";
-  int threads = 0;              // 0: one per core
-  std::string cache_directory;  // empty: no cache
+  int threads = 0;  // 0: one per core
+  CacheOptions cache;
 };
 
 /// Opens data with the sizes, label names and transform of the model.

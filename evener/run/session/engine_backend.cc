@@ -46,10 +46,13 @@ void EngineBackend::start(const TrainOptions& options, const TrainingData& data,
                           Checkpoint& start) {
   const Network& network = start.model.network;
   const Progress& progress = start.progress;
-  position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum};
+  position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum,
+               progress.training_seconds};
   optimizer_vectors_ = static_cast<std::size_t>(state_vectors(training_of(options).optimizer));
   set_training(setup_, options, data, network);
   hint_ = batch_hint(setup_, network);
+  begin_ = setup_.virtual_time ? progress.training_seconds : 0;
+  if (setup_.virtual_time) setup_.virtual_time->begins_at = begin_;
   selector_ = std::make_unique<DeviceSelector>(std::move(setup_), tries_devices_);
   engine().set_steps(progress.worker_steps);
   give_state(start);
@@ -92,6 +95,7 @@ BackendNews EngineBackend::take_news(TrainOptions& options) {
     keep_choice(options, *choice);
     options.strategy = choice->strategy;
     news.resolved_auto = true;
+    news.resolved_at = selector_->chosen_at() - begin_;
   }
   return news;
 }

@@ -21,9 +21,11 @@ class EngineBackend : public Backend {
 
   bool run_epoch(bool measures_distance, const AfterStep& after_step) override;
   Position position() const override { return position_; }
-  void close_epoch() override { position_ = {position_.step, position_.epoch + 1, 0, 0}; }
+  void close_epoch() override {
+    position_ = {position_.step, position_.epoch + 1, 0, 0, position_.seconds};
+  }
   double loss() const override;
-  Seconds now() const override { return selector_->now(); }
+  Seconds now() const override { return selector_->now() - begin_; }
   BackendNews take_news(TrainOptions& options) override;
   bool has_resolved_auto() const override { return selector_->decided(); }
   BackendReport report(double seconds) const override;
@@ -62,6 +64,7 @@ class EngineBackend : public Backend {
   std::string hint_;
   std::unique_ptr<DeviceSelector> selector_;
   Position position_;
+  Seconds begin_ = 0;               // of the session; a resumed simulation continues its clock
   bool training_ = false;           // inside run_epoch
   std::uint64_t rows_trained_ = 0;  // of the epoch; without tasks in progress
 };

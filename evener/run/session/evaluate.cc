@@ -23,6 +23,7 @@ std::optional<Predictions> predict_all(Replica& replica, const Dataset& data, st
     if (stop && stop()) return std::nullopt;
     const std::size_t count = std::min(kBatchRows, rows.size() - begin);
     replica.predict({&data, std::span(rows).subspan(begin, count)}, predictions);
+    check_intact(data);
   }
   return predictions;
 }

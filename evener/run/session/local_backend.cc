@@ -1,6 +1,7 @@
 // A run on the devices of this machine.
 #include <utility>
 
+#include "evener/core/error.h"
 #include "evener/run/options/strategy_for.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/engine_backend.h"
@@ -15,6 +16,8 @@ class LocalBackend : public EngineBackend {
 
   std::vector<std::string> open(TrainOptions& options, const Checkpoint* /*resumed*/,
                                 const BackendContext& context) override {
+    if (options.has_shortlist()) throw Error("a shortlist head has its own backend");
+    if (options.head == "auto") options.head = "full";  // saved, so that a resumed run has it too
     RunDevices devices = open_run_devices(options, context.devices);
     // Saved, so that a resumed run uses the same devices.
     if (!devices.found.empty()) options.devices = devices.found;
@@ -22,6 +25,10 @@ class LocalBackend : public EngineBackend {
     const std::size_t count = devices.count();
     const bool tries_devices = options.strategy == "auto" && count > 1;
     set_up(options, strategy_for_devices(options, count), std::move(devices), tries_devices);
+    Supervision& supervision = setup().supervision;
+    supervision.interrupted = context.interrupted;
+    supervision.limits.stall.fixed = options.cluster.stall_timeout;
+    supervision.main_steps = context.main_steps;
     return notes;
   }
 

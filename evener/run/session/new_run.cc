@@ -27,7 +27,9 @@ EpochPlan plan_of(const TrainOptions& options, const TrainingData& data) {
   plan.rows = data.rows;
   plan.balance = balance_of(options);
   plan.schedule = schedule_of(options);
+  plan.rates = rate_rule_of(options);
   plan.seed = options.seed;
+  plan.seconds = options.seconds;
   plan.measures_distance = true;
   return plan;
 }

@@ -75,6 +75,7 @@ class PeerBackend : public Backend {
       if (text != resumed->options.end()) memory_text_ = text->second;
     }
     options_.peers.interrupted = context.interrupted;
+    options_.peers.main_steps = context.main_steps;
     options_.peers.say = context.say;
     node_ = {};
     node_.devices = options.devices == "auto" ? "cpu" : options.devices;
@@ -111,6 +112,7 @@ class PeerBackend : public Backend {
     devices_ = open_node(node_, work_.batch, work_.network, training, data.train);
     replica_ = std::make_unique<PeerReplica>(std::move(devices_.replica), work_.network, data.train,
                                              peer_options(strategy_));
+    if (options_.peers.main_steps) options_.peers.main_steps->set_name(devices_.names);
     finished_ = false;
     if (whole_epochs() < epochs_) {
       peer_ = make_gossip_peer(options_.peers, work_, *replica_);

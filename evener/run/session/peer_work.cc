@@ -51,6 +51,8 @@ GossipWork gossip_work(const TrainOptions& options, const TrainingData& data,
   work.epochs = static_cast<double>(options.epochs);
   work.steps = steps_in(start.progress, work, peers);
   work.schedule = schedule_of(options);
+  work.schedule.learning_rate *=
+      static_cast<float>(rate_factor(rate_rule_of(options), config.update_rows(peers)));
   work.seed = options.seed;
   const FloatBuffer& parameters = start.model.parameters;
   work.start.assign(parameters.data(), parameters.data() + parameters.size());

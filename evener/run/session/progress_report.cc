@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kStepRecordsPerEpoch = 20;
 
-std::int64_t whole(std::uint64_t count) {
-  return static_cast<std::int64_t>(count);
+std::int64_t count(std::uint64_t number) {
+  return static_cast<std::int64_t>(number);
 }
 
 /// Peak memory of the process, by the operating system's count.
@@ -54,15 +54,14 @@ void ProgressReport::begin_part() {
 }
 
 void ProgressReport::step(const StepReport& report) {
-  step_seconds_ += step_clock() - last_step_end_;
+  const double now = step_clock();
+  step_seconds_ += now - std::exchange(last_step_end_, now);
   rows_done_ += report.rows;
   rows_recorded_ += report.rows;
   recorded_loss_ += report.loss * static_cast<double>(report.rows);
   if (rows_recorded_ >= record_rows_) {
     const Position position = backend_.position();
-    const double epoch =
-        static_cast<double>(position.epoch) +
-        static_cast<double>(position.next_row) / static_cast<double>(data_.row_count());
+    const double epoch = static_cast<double>(position.epoch) + epoch_share(position);
     reporter_.record({"step",
                       position.step,
                       seconds(),
@@ -80,16 +79,18 @@ void ProgressReport::report(const BackendNews& news) {
   for (const auto& note : news.notes) say_and_keep(note);
   const char* kind = backend_.kind() == RunKind::cluster ? "worker" : "device";
   for (const auto& why : news.lost_workers) {
-    const std::string text =
-        fmt::format("a {} is lost, and training goes on without it: {}", kind, why);
-    reporter_.warn(text);
-    keep_note(text);
+    warn_and_keep(fmt::format("a {} is lost, and training goes on without it: {}", kind, why));
   }
-  if (news.resolved_auto) trial_seconds_ = step_seconds_;
+  if (news.resolved_auto) trial_seconds_ = step_seconds_ - (backend_.now() - news.resolved_at);
 }
 
 void ProgressReport::say_and_keep(const std::string& text) {
   reporter_.say(text);
+  keep_note(text);
+}
+
+void ProgressReport::warn_and_keep(const std::string& text) {
+  reporter_.warn(text);
   keep_note(text);
 }
 
@@ -98,28 +99,36 @@ void ProgressReport::keep_note(const std::string& text) {
   notes_.push_back(text);
 }
 
-void ProgressReport::end_epoch(std::uint64_t epoch, const Metrics* metrics, double eval_seconds) {
+void ProgressReport::end_epoch(bool whole, const Metrics* metrics, double eval_seconds) {
   train_loss_ = backend_.loss();
   const double rate = samples_per_second();
-  const std::uint64_t step = backend_.position().step;
-  reporter_.say(text_of(
-      {epoch, options_.epochs, train_loss_, metrics, !options_.test.empty(), rate, seconds()}));
-  std::vector<LogField> fields{{"epoch", whole(epoch)},
+  const Position position = backend_.position();
+  const std::uint64_t step = position.step;
+  EpochLine line{position.epoch + 1, options_.epochs, train_loss_, metrics};
+  line.part = whole ? 1 : epoch_share(position);
+  line.has_test = !options_.test.empty();
+  line.samples_per_second = rate;
+  line.seconds = options_.seconds > 0 ? position.seconds : seconds();
+  line.total_seconds = options_.seconds;
+  reporter_.say(text_of(line));
+  const LogField epoch{"epoch", whole ? LogValue(count(position.epoch + 1))
+                                      : LogValue(static_cast<double>(position.epoch) + line.part)};
+  std::vector<LogField> fields{epoch,
                                {"train_loss", train_loss_},
                                {"train_seconds", step_seconds_ - epoch_begin_seconds_},
                                {"samples_per_second", rate}};
   const BackendReport report = backend_.report(step_seconds());
   if (report.communication.bytes > 0) {
-    fields.emplace_back("bytes", whole(report.communication.bytes));
+    fields.emplace_back("bytes", count(report.communication.bytes));
   }
   if (!report.exchanges_name.empty()) {
-    fields.emplace_back(report.exchanges_name, whole(report.communication.exchanges));
+    fields.emplace_back(report.exchanges_name, count(report.communication.exchanges));
   }
   if (report.replica_distance) fields.emplace_back("replica_distance", *report.replica_distance);
   reporter_.record({"epoch", step, seconds(), std::move(fields)});
   if (metrics != nullptr) {
     auto values = metric_fields(*metrics);
-    values.insert(values.begin(), {"epoch", whole(epoch)});
+    values.insert(values.begin(), epoch);
     values.emplace_back("eval_seconds", eval_seconds);
     reporter_.record({"eval", step, seconds(), std::move(values)});
   }
@@ -141,16 +150,16 @@ void ProgressReport::record_workers(const BackendReport& report) {
     reporter_.record({"worker",
                       backend_.position().step,
                       seconds(),
-                      {{"updates", whole(worker.updates)},
-                       {"rows", whole(worker.rows)},
-                       {"batch", whole(worker.batch)},
+                      {{"updates", count(worker.updates)},
+                       {"rows", count(worker.rows)},
+                       {"batch", count(worker.batch)},
                        {"compute_share", worker.compute},
                        {"transfer_share", worker.transfer},
                        {"waiting_share", std::max(0.0, 1 - worker.compute - worker.transfer)},
                        {"mean_staleness", worker.staleness},
-                       {"bytes", whole(worker.bytes)},
-                       {"rejected", whole(worker.rejected)},
-                       {"exchanges", whole(worker.exchanges)}},
+                       {"bytes", count(worker.bytes)},
+                       {"rejected", count(worker.rejected)},
+                       {"exchanges", count(worker.exchanges)}},
                       worker.name});
   }
 }
@@ -166,6 +175,7 @@ void ProgressReport::end(TrainResult& result, const RunDirectory* directory) {
   result.workers = report.workers;
   result.notes = notes_;
   if (directory != nullptr) {
+    directory->check_present();
     const std::string trace = report.timeline->trace_json();  // for Perfetto
     write_atomically(directory->trace(), std::as_bytes(std::span(trace)));
   }
@@ -183,6 +193,10 @@ void ProgressReport::record_failure(const std::string& why) {
   reporter_.flush();
 }
 
+double ProgressReport::epoch_share(const Position& position) const {
+  return static_cast<double>(position.next_row) / static_cast<double>(data_.row_count());
+}
+
 double ProgressReport::samples_per_second() const {
   return static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
 }
@@ -191,12 +205,17 @@ ProgressState ProgressReport::display_state() const {
   const Position position = backend_.position();
   ProgressState state;
   state.epoch = position.epoch + 1;
-  state.epochs = options_.epochs;
-  state.epoch_share =
-      static_cast<double>(position.next_row) / static_cast<double>(data_.row_count());
-  state.total_share = (static_cast<double>(position.epoch) + state.epoch_share) /
-                      static_cast<double>(options_.epochs);
+  state.epoch_share = epoch_share(position);
   state.seconds = seconds();
+  if (options_.seconds > 0) {
+    state.training_seconds = position.seconds;
+    state.total_seconds = options_.seconds;
+    state.total_share = position.seconds / options_.seconds;
+  } else {
+    state.epochs = options_.epochs;
+    state.total_share = (static_cast<double>(position.epoch) + state.epoch_share) /
+                        static_cast<double>(options_.epochs);
+  }
   state.samples_per_second = samples_per_second();
   state.loss = backend_.loss();
   state.metrics = metrics_line_;

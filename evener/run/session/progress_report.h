@@ -22,19 +22,20 @@ class ProgressReport {
 
   void say_start(const Network& network);
 
-  // Called before and after steps.
+  // Called before steps, and after each. The time between two steps counts, because the workers
+  // go on while a step is reported.
   void begin_part();
   void step(const StepReport& report);
-  void end_step() { last_step_end_ = step_clock(); }
 
   /// Prints and records the backend's news.
   void report(const BackendNews& news);
   void say_and_keep(const std::string& text);
+  void warn_and_keep(const std::string& text);
   void say(const std::string& text) { reporter_.say(text); }
 
-  /// Called before the epoch is closed; `epoch` counts from 1. `metrics` null: it was not
-  /// evaluated.
-  void end_epoch(std::uint64_t epoch, const Metrics* metrics, double eval_seconds);
+  /// Called before the epoch is closed. `whole`: not cut short by the end of the time. `metrics`
+  /// null: it was not evaluated.
+  void end_epoch(bool whole, const Metrics* metrics, double eval_seconds);
   /// Shows these metrics on the progress display from now on.
   void show_metrics(const Metrics& metrics);
 
@@ -55,6 +56,7 @@ class ProgressReport {
   double step_clock() const {
     return backend_.kind() == RunKind::virtual_time ? backend_.now() : clock_.elapsed();
   }
+  double epoch_share(const Position& position) const;  // of the current epoch, 0 .. 1
   double samples_per_second() const;
   void keep_note(const std::string& text);
   void record_workers(const BackendReport& report);

@@ -11,6 +11,7 @@
 #include "evener/run/artifacts/run_kind.h"
 #include "evener/run/options/recipe.h"
 #include "evener/run/session/best_model.h"
+#include "evener/run/session/checkpointing.h"
 
 namespace evener {
 
@@ -27,25 +28,59 @@ void check_same_shape(const TrainOptions& options, const Checkpoint& start) {
   }
 }
 
-/// The last epochs are summed as they end, so the window cannot move once it has begun.
-void check_average(const TrainOptions& options, Checkpoint& start) {
-  const auto vectors = static_cast<std::size_t>(state_vectors(parse_optimizer(options.optimizer)));
-  if (start.state.size() < vectors) throw Error("the checkpoint lacks optimizer state");
-  const auto before = [&](const char* name) { return start.options.at(name); };
-  const bool same = before("epochs") == std::to_string(options.epochs) &&
-                    before("average") == std::to_string(options.average);
-  if (same) return;
-  if (options.average == 0 && start.progress.epoch > options.epochs) {
+void check_epochs(const TrainOptions& options, const Progress& progress) {
+  if (options.average == 0 && progress.epoch > options.epochs) {
     throw UsageError(fmt::format("--epochs {}: the run has already done {}; give more --epochs",
-                                 options.epochs, counted(start.progress.epoch, "epoch")));
+                                 options.epochs, counted(progress.epoch, "epoch")));
   }
-  if (start.progress.epoch + options.average > options.epochs) {
+  if (progress.epoch + options.average > options.epochs) {
     throw UsageError(
         fmt::format("--average {} of --epochs {}: the run has already passed the first of these "
                     "epochs; give more --epochs",
                     options.average, options.epochs));
   }
+}
+
+void check_time(const TrainOptions& options, const Progress& progress) {
+  const double used = progress.training_seconds;
+  if (used >= options.seconds) {
+    throw UsageError(
+        fmt::format("--seconds {:g}: the run has already trained for {:.3g}; give "
+                    "more --seconds",
+                    options.seconds, used));
+  }
+  if (options.average > 0 &&
+      is_among_last(progress.epoch, options.average, used / options.seconds)) {
+    throw UsageError(
+        fmt::format("--average {} of --seconds {:g}: the run has already passed the first of these "
+                    "epochs; give more --seconds",
+                    options.average, options.seconds));
+  }
+}
+
+/// The last epochs are summed as they end, so the window cannot move once it has begun.
+void check_average(const TrainOptions& options, Checkpoint& start) {
+  const auto vectors = static_cast<std::size_t>(state_vectors(parse_optimizer(options.optimizer)));
+  if (start.state.size() < vectors) throw Error("the checkpoint lacks optimizer state");
+  TrainOptions before;
+  for (const char* name : {"epochs", "seconds", "average"}) {
+    const auto text = start.options.find(name);
+    if (text != start.options.end()) find_train_option(name).set(before, text->second);
+  }
+  Progress& progress = start.progress;
+  if (progress.averaged == 0 && start.state.size() > vectors) {  // saved by an older version
+    progress.averaged = progress.epoch + before.average - before.epochs;
+  }
+  const bool same = before.epochs == options.epochs && before.seconds == options.seconds &&
+                    before.average == options.average;
+  if (same) return;
+  if (options.seconds > 0) {
+    check_time(options, progress);
+  } else {
+    check_epochs(options, progress);
+  }
   start.state.resize(vectors);  // drops the sum of other epochs
+  progress.averaged = 0;
 }
 
 }  // namespace
@@ -72,8 +107,8 @@ Checkpoint resumed_start(TrainOptions& options, Reporter& reporter) {
                                [&](const std::string& text) { reporter.warn(text); });
   if (!found) {
     throw UsageError(options.resume +
-                     ": there is no checkpoint to resume from: start anew (a peer of others that "
-                     "are at it gets their model: evener worker --peers)");
+                     ": there is no checkpoint to resume from: start a new run (a peer can get the "
+                     "model of the other peers: evener worker --peers)");
   }
   options = with_earlier_recipe(options, found->options);
   check_same_shape(options, *found);
@@ -83,11 +118,13 @@ Checkpoint resumed_start(TrainOptions& options, Reporter& reporter) {
 
 std::optional<TrainResult> finished_run(const TrainOptions& options, const Checkpoint& start) {
   const bool early = stops_early(options, start.progress);
-  if (start.progress.epoch < options.epochs && !early) return std::nullopt;
+  const bool done = options.seconds > 0 ? start.progress.training_seconds >= options.seconds
+                                        : start.progress.epoch >= options.epochs;
+  if (!done && !early) return std::nullopt;
   const auto records = last_records(options.resume + "/metrics.jsonl");
   const auto end = records.find("end");
   const std::string how = end == records.end() ? "" : end->second.value("ended", "");
-  const bool ended = how == "epochs" || how == "early stop";
+  const bool ended = how == "epochs" || how == "seconds" || how == "early stop";
   const bool has_model = std::filesystem::exists(options.resume + "/last.safetensors");
   if (!ended || !has_model) return std::nullopt;
   TrainResult result;

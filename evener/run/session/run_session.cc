@@ -41,8 +41,8 @@ class Session {
     Checkpointing checkpoints({directory(), context_.returns_models, data_->row_count()}, backend_,
                               std::move(*start_));
     checkpoints.write_options(options_);
-    if (directory_) reporter_.open(*directory_);
     const Progress begin = checkpoints.progress();
+    if (directory_) reporter_.open(*directory_, options_.resume.empty() ? nullptr : &begin);
     for (const auto& note : notes_) {
       reporter_.say(note);
       reporter_.record({"note", begin.step, begin.seconds, {{"text", note}}});
@@ -68,9 +68,10 @@ class Session {
       refuse_existing_run(options_.output);
     }
     const auto say = [this](const std::string& line) { reporter_.say(line); };
-    BackendContext opening{context_.devices, say, context_.interrupted};
+    BackendContext opening{context_.devices, say, context_.interrupted, context_.main_steps};
     opening.devices.say = say;
     notes_ = session_.notes;
+    notes_.insert(notes_.end(), context_.notes.begin(), context_.notes.end());
     const auto notes = backend_.open(options_, start_ ? &*start_ : nullptr, opening);
     notes_.insert(notes_.end(), notes.begin(), notes.end());
     return std::nullopt;
@@ -79,7 +80,7 @@ class Session {
   void open_data() {
     if (data_ != nullptr) return;
     const Warn warn = [this](const std::string& text) { reporter_.warn(text); };
-    opened_ = open_training_data(options_, context_.cache_directory, warn);
+    opened_ = open_training_data(options_, context_.cache, warn);
     data_ = &opened_;
   }
 
@@ -89,6 +90,18 @@ class Session {
                            ? make_free_directory(default_directory(options_.data))
                            : options_.output,
                        RunDirectory::Open::create);
+  }
+
+  /// The message about a data file that was truncated; empty if none was. It is the cause of other
+  /// failures, such as a loss that is not finite.
+  std::string missing_data() const {
+    try {
+      check_intact(data_->train);
+      if (data_->evaluation) check_intact(*data_->evaluation);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
   }
 
   TrainResult drive(Checkpointing& checkpoints) {
@@ -108,11 +121,15 @@ class Session {
       reporter_.note(std::string("error: ") + problem.what());
       if (driver) report->record_failure(problem.what());
       if (driver && session_.driver.ended) session_.driver.ended(driver->session_end());
-      const bool diverged = dynamic_cast<const DivergedError*>(&problem) != nullptr;
+      const std::string cut = missing_data();
+      // Whatever failed first: nothing can be saved or resumed any more.
+      if (directory_) directory_->check_present();
+      const bool diverged = cut.empty() && dynamic_cast<const DivergedError*>(&problem) != nullptr;
       const bool saved = directory_ && std::filesystem::exists(directory_->checkpoints());
       if (diverged && saved) throw DivergedRun(problem.what(), directory_->path());
-      if (diverged || !backend_.is_unattended() || !directory_) throw;
-      throw Error(problem.what() +
+      if (!cut.empty() && !directory_) throw Error(cut);
+      if (diverged || !directory_ || (cut.empty() && !backend_.is_unattended())) throw;
+      throw Error((cut.empty() ? problem.what() : cut) +
                   (saved ? "; go on from the last checkpoint with --resume " + directory_->path()
                          : std::string("; there is no checkpoint yet to go on from (see "
                                        "--checkpoint-every and --checkpoint-minutes)")));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,13 +19,14 @@
 #include "evener/run/report/worker_result.h"
 #include "evener/run/session/backend.h"
 #include "evener/run/session/data.h"
+#include "evener/runtime/step_counter.h"
 
 namespace evener {
 
 /// The context of a run. It does not affect the model: runs with the same options and backends give
 /// the same model in any context.
 struct RunContext {
-  std::string cache_directory;  // if --cache-dir is empty; empty: no cache
+  CacheOptions cache;  // its directory is for runs without --cache-dir
   DeviceContext devices;
   ReporterOptions reporter;
   /// Called before the first step: from then on an interrupted run writes a checkpoint.
@@ -32,15 +34,19 @@ struct RunContext {
   /// Called after each step. A value other than 0 is a signal number: the run ends with a
   /// checkpoint.
   std::function<int()> interrupted;
+  /// Counts the steps on the calling thread, for a caller that ends the process where one hangs;
+  /// null: not counted.
+  std::shared_ptr<MainSteps> main_steps;
   /// False: the run writes no files and cannot be resumed.
   bool writes_directory = true;
   /// True: the result contains the models.
   bool returns_models = false;
+  std::vector<std::string> notes{};  // for the user, at the start of the run
 };
 
 struct TrainResult {
   std::string directory;
-  std::string ended;  // "epochs", "early stop" or "signal"
+  std::string ended;  // "epochs", "seconds", "early stop" or "signal"
   int signal = 0;
   Progress progress;
   double train_loss = 0;            // mean of the last complete epoch of this session

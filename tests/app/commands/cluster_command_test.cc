@@ -32,6 +32,7 @@ TEST_F(ClusterCommand, WrongUsageIsNamed) {
   expect_error(coordinator({"--workers", "8:2"}), 2, "--workers 8:2");
   expect_error(coordinator({"--workers", "two"}), 2, "--workers two");
   expect_error(coordinator({"--workers", "0"}), 2, "--workers 0");
+  expect_error(coordinator({"--workers", "5000"}), 2, "at most 4096");
   expect_error(coordinator({"--workers", "2", "--listen", "7070"}), 2, "--listen 7070");
   expect_error(coordinator({"--workers", "2", "--listen", "0.0.0.0:0"}), 2, "--insecure");
   expect_error(coordinator({"--workers", "2", "--tls", folder_ / "none"}), 2, "evener certs");
@@ -143,12 +144,36 @@ TEST_F(ClusterCommand, TokensAreWrittenNowhere) {
   const Outcome worker =
       run({"worker", "--coordinator", address_of(running), "--token", token, "--quiet"});
   EXPECT_EQ(worker.code, 0) << worker.err;
+  EXPECT_THAT(worker.err, HasSubstr("warning: --token: other users of this machine can see"));
   EXPECT_EQ(running.finish(), 0) << running.stderr_text();
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "cluster")) {
     if (!entry.is_regular_file()) continue;
     EXPECT_EQ(contents_of(entry.path()).find(token), std::string::npos) << entry.path();
   }
   EXPECT_EQ(running.stderr_text().find(token), std::string::npos);
+}
+
+TEST_F(ClusterCommand, TokensComeFromAFile) {
+  put_contents(folder_ / "token", "a-secret-of-the-cluster\r\nsecond line\n");
+  put_contents(folder_ / "other", "another\n");
+  put_contents(folder_ / "empty", "\n");
+  Running running(
+      coordinator({"--workers", "1", "--listen", "127.0.0.1:0", "--token-file", folder_ / "token"}),
+      environment_, folder_ / "out");
+  const std::string address = address_of(running);
+  const auto worker = [&](const std::string& file) {
+    return std::vector<std::string>{"worker",  "--coordinator", address,
+                                    "--quiet", "--token-file",  folder_ / file};
+  };
+  expect_error(worker("other"), 1, "token");
+  expect_error(worker("empty"), 2, "--token-file");
+  expect_error(worker("missing"), 2, "missing: cannot open");
+  environment_.push_back("EVENER_TOKEN=a-secret-of-the-cluster");
+  EXPECT_EQ(run({"status", address}).code, 0);
+  const Outcome outcome = run(worker("token"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, Not(HasSubstr("warning")));
+  EXPECT_EQ(running.finish(), 0) << running.stderr_text();
 }
 
 TEST_F(ClusterCommand, AMissingCoordinatorIsReported) {
@@ -302,9 +327,31 @@ TEST_F(ClusterCommand, CertificatesProtectACluster) {
   EXPECT_EQ(running.finish(), 0) << running.stderr_text();
 }
 
+TEST_F(ClusterCommand, BadCertificatesAreNamedAtTheStart) {
+  const std::string certs = folder_ / "certs";
+  ASSERT_EQ(run({"certs", certs}).code, 0);
+  expect_error({"certs", folder_ / "more", "--hosts", "node1:7070"}, 2, "'node1:7070' has a port");
+  expect_error({"certs", folder_ / "more", "--hosts", "node 1"}, 2, "'node 1' is neither");
+  const std::string peers = "127.0.0.2:1,127.0.0.1:2";
+  expect_error({"worker", "--peers", peers, "--rank", "0", "--tls", certs}, 2,
+               "server.pem: is not for 127.0.0.2, where others reach this process");
+  expect_error({"server", "--coordinator", "127.0.0.1:1", "--address", "node7:1", "--tls", certs},
+               2, "server.pem: is not for node7");
+  put_contents(folder_ / "certs/worker.key", "damaged");
+  expect_error({"worker", "--coordinator", "127.0.0.1:1", "--tls", certs}, 1,
+               "worker.key: is damaged");
+  expect_error({"status", "127.0.0.1:1", "--tls", certs}, 1, "worker.key: is damaged");
+  put_contents(folder_ / "certs/coordinator.pem", "damaged");
+  expect_error(coordinator({"--workers", "2", "--tls", certs}), 1, "coordinator.pem: is damaged");
+}
+
 TEST_F(ClusterCommand, LaunchersSetTheCoordinatorsAddress) {
   environment_.insert(environment_.end(), {"MASTER_ADDR=127.0.0.1", "MASTER_PORT=1", "RANK=3"});
   expect_error({"worker", "--wait-seconds", "0.1", "--quiet"}, 1, "127.0.0.1:1: no coordinator");
+  environment_.end()[-3] = "MASTER_ADDR=::1";
+  expect_error({"worker", "--wait-seconds", "0.1", "--quiet"}, 1, "[::1]:1: no coordinator");
+  expect_error({"worker", "--coordinator", "::1:7070"}, 2,
+               "--coordinator ::1:7070: put an IPv6 address into brackets, such as [::1]:7070");
 }
 
 }  // namespace

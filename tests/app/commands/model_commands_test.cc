@@ -89,6 +89,15 @@ TEST_F(ModelCommands, NamesBesideTheDataAreUsed) {
   EXPECT_TRUE(row.at("labels")[0].at("name").is_string());
 }
 
+// A label's name must not clear the screen of the terminal that shows it.
+TEST_F(ModelCommands, ControlCharactersInNamesAreSpeltOut) {
+  put_contents(folder_ / "labels.txt",
+               "\x1b[2Ja\n\x1b[2Jb\n\x1b[2Jc\n\x1b[2Jd\n\x1b[2Je\n\x1b[2Jf\n");
+  trained();
+  const std::string shown = run({"predict", folder_ / "run", folder_ / "test.txt"}).out;
+  EXPECT_THAT(shown, AllOf(HasSubstr("\\x1b[2J"), Not(HasSubstr("\x1b"))));
+}
+
 TEST_F(ModelCommands, DataBeyondTheModelIsRefused) {
   trained();
   put_contents(folder_ / "wide.txt", "1 21 6\n0 20:1\n");

@@ -23,9 +23,10 @@ TEST_F(GossipOnBadLinks, OnASlowLinkNoPeerIsLostAndNothingIsSentTwice) {
   work_.start.resize(layout_of(work_.network).size);
   initialise(work_.network, 5, work_.start);
   work_.epochs = 0.1;
+  silence_ = 6;  // a busy machine may let a thread wait for some seconds
   const std::size_t model = 4 * ModelUpdateLayout(work_.network).size();
   transport_ = std::make_shared<RoughTransport>(
-      make_local_transport(), Roughness{.bytes_per_second = static_cast<double>(model) / 4});
+      make_local_transport(), Roughness{.bytes_per_second = static_cast<double>(model) / 8});
   std::vector<std::unique_ptr<Running>> peers;
   for (int i = 0; i < 3; ++i) peers.push_back(start(i, {"a", "b", "c"}, "gossip:overlap=1"));
   std::uint64_t exchanges = 0, sent = 0;
@@ -179,6 +180,61 @@ TEST_P(GossipFaults, DeclinedPushSumWeightIsReturned) {
   peer->wait();
   EXPECT_EQ(peer->error, "");
   EXPECT_EQ(peer->weight, 1);
+}
+
+// A peer that was killed and started again finds its slot taken where its end is not known yet.
+TEST_P(GossipFaults, ARefusedPeerTriesAgainAndRepeatsWhatWasLost) {
+  work_.epochs = 1e6;
+  silence_ = 1000;
+  wire::PeerHeartbeat peer_heartbeat;
+  peer_heartbeat.set_trained(1000);
+  peer_heartbeat.set_training(60);
+  for (const bool later : {true, false}) {
+    const auto addresses = network_.free_addresses(2);
+    Puppet puppet(network_, addresses);
+    auto late = start(0, addresses, "gossip");
+    puppet.send_hello(peer_hello(addresses));
+    puppet.say(peer_heartbeat);
+    EXPECT_EQ(puppet.next().kind(), wire::GossipMessage::ASK) << "which is ignored";
+    puppet.refuse("the slot of peer 0 is taken", later);
+    ASSERT_TRUE(puppet.gets_hello());
+    puppet.repeat_hello(peer_hello(addresses));  // it is accepted
+    EXPECT_EQ(puppet.next().kind(), wire::GossipMessage::ASK);
+    late->stop = true;
+    late->wait();
+    EXPECT_EQ(late->error, "");
+  }
+}
+
+TEST_P(GossipFaults, APeerThatWasRefusedIsToldWhenItIsAccepted) {
+  work_.epochs = 1e6;
+  silence_ = 1000;
+  const auto addresses = network_.free_addresses(2);
+  Puppet puppet(network_, addresses);
+  auto peer = start(0, addresses, "gossip:period=1000000", 1e-3);
+  puppet.send_hello(peer_hello(addresses));
+  puppet.say({});
+  const auto accepted = [&] {
+    const std::lock_guard lock(peer->mutex);
+    return std::count(peer->log.begin(), peer->log.end(), "peer 1 is there");
+  };
+  for (const Stopwatch clock; accepted() == 0 && clock.elapsed() < 20;) puppet.gets_hello(0.02);
+  Mailbox<wire::Head> answers;
+  const auto next_process =
+      network_.transport()->connect(addresses[0], std::make_shared<Messages>(answers));
+  next_process->send(peer_hello(addresses, 8));
+  const auto refusal = answers.get_within(20);
+  ASSERT_TRUE(refusal);
+  EXPECT_THAT(refusal->refusal().why(), HasSubstr("the slot of peer 1 is taken"));
+  // Its predecessor is silent from now on.
+  bool told = false;
+  for (int tries = 0; !told && tries < 200; ++tries) {
+    next_process->send(peer_hello(addresses, 8));
+    told = puppet.gets_hello(0.1);
+  }
+  EXPECT_TRUE(told);
+  EXPECT_EQ(accepted(), 2);
+  peer->stop = true;
 }
 
 TEST_P(GossipFaults, APeerWithAnotherProtocolIsRefused) {

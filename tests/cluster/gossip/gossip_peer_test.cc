@@ -5,6 +5,7 @@
 #include "tests/cluster/gossip/gossip_peers.h"
 
 #include "evener/cluster/gossip/join_request.h"
+#include "evener/cluster/parameter_server/status_request.h"
 #include "evener/runtime/plan.h"
 
 namespace evener {
@@ -240,6 +241,9 @@ TEST_P(GossipPeerTest, AJoiningProcessReceivesTheJobUnlessItsSlotIsTaken) {
                              {"data", "/where/it/is"}, {"hidden", "8"}, {"strategy", "gossip"}}));
   EXPECT_EQ(job.data, work_.data);
   EXPECT_EQ(job.batch, work_.batch);
+  EXPECT_THAT([&] { ask_status(*transport_, addresses[0], ""); },
+              testing::ThrowsMessage<Error>(
+                  HasSubstr("this is a peer of a run without a coordinator (--peers)")));
 
   const auto asked_as = [&](auto change) {
     GossipPeerOptions other = asks;

@@ -130,11 +130,12 @@ class GossipPeers : public testing::Test {
   }
 
   /// The hello of peer 1 of 2.
-  Message peer_hello(const std::vector<std::string>& addresses) const {
+  Message peer_hello(const std::vector<std::string>& addresses,
+                     std::uint64_t incarnation = 7) const {
     GossipPeerOptions options;
     options.self = 1;
     options.addresses = addresses;
-    return message_of(hello_of(options, work_, 7, 0));
+    return message_of(hello_of(options, work_, incarnation, 0));
   }
 
   void expect_same_models(const std::vector<std::unique_ptr<Running>>& peers) {
@@ -181,17 +182,31 @@ class Puppet {
  public:
   Puppet(const TestNetwork& network, const std::vector<std::string>& addresses)
       : addresses_(addresses), transport_(network.transport()) {
-    listener_ = transport_->listen(addresses[1], [this](const std::shared_ptr<Channel>& /*own*/) {
+    listener_ = transport_->listen(addresses[1], [this](std::shared_ptr<Channel> from_peer) {
+      from_peer_ = std::move(from_peer);
       return std::make_shared<Messages>(messages_);
     });
   }
-  /// Waits until the other peer listens.
-  void send_hello(Message peer_hello) {
+  /// Whether the other peer sends a hello within this time.
+  bool gets_hello(Seconds seconds = 20) {
     std::optional<wire::Head> head;
     do {
-      head = messages_.get_within(20);
-      if (!head) throw Error("no hello came");
-    } while (!head->has_peer_hello());
+      head = messages_.get_within(seconds);
+    } while (head && !head->has_peer_hello());
+    return head.has_value();
+  }
+  /// Refuses the last hello. `later`: only for now.
+  void refuse(const std::string& why, bool later) {
+    wire::Head head;
+    head.mutable_refusal()->set_why(why);
+    head.mutable_refusal()->set_later(later);
+    from_peer_->send(message_of(head));
+  }
+  /// Sends another hello over the same connection.
+  void repeat_hello(Message peer_hello) { channel_->send(std::move(peer_hello)); }
+  /// Waits until the other peer listens.
+  void send_hello(Message peer_hello) {
+    if (!gets_hello()) throw Error("no hello came");
     channel_ = transport_->connect(addresses_[0], std::make_shared<Messages>(nothing_));
     channel_->send(std::move(peer_hello));
   }
@@ -224,6 +239,7 @@ class Puppet {
   std::shared_ptr<Transport> transport_;
   std::unique_ptr<Listener> listener_;
   std::shared_ptr<Channel> channel_;
+  std::shared_ptr<Channel> from_peer_;  // that the other peer has opened last
 };
 
 }  // namespace evener

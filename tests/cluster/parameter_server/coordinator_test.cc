@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evener/cluster/gossip/join_request.h"
 #include "evener/cluster/parameter_server/status_request.h"
 
 namespace evener {
@@ -239,6 +240,16 @@ TEST_P(CoordinatorTest, StatusNeedsTheToken) {
   const auto& transport = network_.transport();
   EXPECT_EQ(ask_status(*transport, address, "secret"), R"({"workers_there":0,"epoch":3})");
   EXPECT_THROW(ask_status(*transport, address, ""), Error);
+}
+
+TEST_P(CoordinatorTest, APeerIsToldThatThisIsNoPeer) {
+  const auto nodes = coordinator(options_for(1, 1));
+  GossipPeerOptions asks;
+  asks.addresses = {nodes->address(), network_.free_addresses(1).front()};
+  asks.self = 1;
+  asks.transport = network_.transport();
+  EXPECT_THAT([&] { ask_peers(asks); }, testing::ThrowsMessage<Error>(testing::HasSubstr(
+                                            "peer 0 refuses this one: this is a coordinator")));
 }
 
 TEST_P(CoordinatorTest, InvalidPushesAreRefusedCountedAndTrainedAgain) {

@@ -179,6 +179,26 @@ TEST_P(HungWorkerTest, AConnectionWithoutAHelloIsClosed) {
   EXPECT_THAT(silent.inbox->end(), HasSubstr("ended"));
 }
 
+TEST_P(HungWorkerTest, AWorkerThatIsNeverReadyLosesItsSlot) {
+  for (const bool counts : {false, true}) {  // whether its heartbeats claim progress
+    CoordinatorOptions options = options_for(1, 1);
+    options.heartbeats = {0.05, 5, kSoon};
+    options.stall.fixed = 0.3;
+    const auto nodes = coordinator(options);
+    Stranger idle(address_of(*nodes));
+    idle.hello(kProtocol);
+    idle.inbox->head(wire::Head::kWelcome);
+    bool ended = false;
+    for (std::uint64_t beat = 1; !ended && beat < 1000; ++beat) {
+      wire::Head head;
+      head.mutable_heartbeat()->set_progress(counts ? beat : 1);
+      idle.channel->send(message_of(head));
+      ended = idle.inbox->ends_within(0.02);
+    }
+    EXPECT_TRUE(ended) << (counts ? "with" : "without") << " progress";
+  }
+}
+
 TEST_P(HungWorkerTest, AWorkerWithoutAnIdentityIsRefused) {
   const auto nodes = coordinator(options_for(1, 1));
   Stranger nameless(address_of(*nodes));

@@ -1,4 +1,6 @@
 // Tests of gRPC only. The conformance tests check what every transport guarantees.
+#include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -7,9 +9,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "evener/cluster/transport/certs.h"
+#include "evener/cluster/transport/grpc/grpc_reason.h"
 #include "evener/cluster/transport/transport.h"
 
 namespace evener {
@@ -17,6 +22,17 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
+
+TEST(GrpcReason, IsForPeople) {
+  const auto reason = [](const char* message) {
+    return reason_of(grpc::Status(grpc::StatusCode::UNAVAILABLE, message));
+  };
+  EXPECT_EQ(reason("DNS resolution failed for node9:7070: C-ares status is not ARES_SUCCESS "
+                   "qtype=AAAA name=node9 is_balancer=0: Domain name not found"),
+            "no address is known for this host");
+  EXPECT_EQ(reason("failed to connect to all addresses; last error: UNKNOWN: Connection refused"),
+            "cannot connect: Connection refused");
+}
 
 /// Answers every message with itself.
 class Echo final : public Handler {
@@ -46,10 +62,56 @@ std::vector<std::byte> body_of(const Message& message) {
   return bytes;
 }
 
+/// Connects, sends nothing, and waits for the end: whether it came.
+bool is_closed_by(const std::string& address) {
+  const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval limit{20, 0};
+  setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  sockaddr_in there{};
+  there.sin_family = AF_INET;
+  there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  there.sin_port =
+      htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  EXPECT_EQ(connect(made, reinterpret_cast<const sockaddr*>(&there), sizeof there), 0);  // NOLINT
+  std::array<char, 4096> received{};
+  ssize_t bytes = 1;
+  while (bytes > 0) bytes = read(made, received.data(), received.size());
+  const bool closed = bytes == 0 || errno == ECONNRESET;
+  close(made);
+  return closed;
+}
+
 TEST(GrpcTransport, ReportsAPortThatIsInUse) {
   const auto listener = echo();
   EXPECT_THAT([&] { make_grpc_transport()->listen(listener->address(), nullptr); },
               testing::ThrowsMessage<Error>(HasSubstr("Address already in use")));
+}
+
+/// A stream without a message: the other deadlines are over when it exists.
+TEST(GrpcTransport, DisconnectsAProcessThatSendsNothing) {
+  const auto server = make_grpc_transport({}, 0, 0.2);
+  const auto listener = server->listen("127.0.0.1:0", [](std::shared_ptr<Channel> channel) {
+    return std::make_shared<Echo>(std::move(channel));
+  });
+  const auto inbox = std::make_shared<TestInbox>();
+  const auto silent = make_grpc_transport()->connect(listener->address(), inbox);
+  EXPECT_THAT(inbox->end(), StartsWith("ended"));
+}
+
+/// After its first message it may be silent. The end of the second one shows that the time is over.
+TEST(GrpcTransport, KeepsAProcessThatHasSentSomething) {
+  const auto server = make_grpc_transport({}, 0, 2);
+  const auto listener = server->listen("127.0.0.1:0", [](std::shared_ptr<Channel> channel) {
+    return std::make_shared<Echo>(std::move(channel));
+  });
+  const auto inbox = std::make_shared<TestInbox>(), other = std::make_shared<TestInbox>();
+  const auto channel = make_grpc_transport()->connect(listener->address(), inbox);
+  channel->send(message_with("first", 10));
+  EXPECT_EQ(inbox->message().head, "first");
+  const auto silent = make_grpc_transport()->connect(listener->address(), other);
+  EXPECT_THAT(other->end(), StartsWith("ended"));
+  channel->send(message_with("second", 10));
+  EXPECT_EQ(inbox->message().head, "second");
 }
 
 class TransportTls : public testing::Test {
@@ -84,6 +146,17 @@ class TransportTls : public testing::Test {
   }
   std::string folder_;
 };
+
+/// One that does not even begin the handshake, with and without TLS.
+TEST_F(TransportTls, DisconnectsAProcessThatDoesNotBegin) {
+  for (const Tls& own : {Tls{}, tls("ours", "coordinator")}) {
+    const auto server = make_grpc_transport(own, 0, 0.2);
+    const auto listener = server->listen("127.0.0.1:0", [](std::shared_ptr<Channel> channel) {
+      return std::make_shared<Echo>(std::move(channel));
+    });
+    EXPECT_TRUE(is_closed_by(listener->address())) << own.on();
+  }
+}
 
 TEST_F(TransportTls, CertificatesOfOneAuthorityConnect) {
   EXPECT_EQ(result_of(tls("ours", "worker")), "answered");

@@ -9,7 +9,7 @@ namespace evener {
 namespace {
 
 // Many merges in few rows: a mega-batch is 20 batches of 64.
-const std::string kSmall = "adaptive-sgd:mega-batch=20";
+const std::string kSmall = "adaptive-sgd:preset=paper:mega-batch=20";
 
 double sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
@@ -72,14 +72,15 @@ TEST(AdaptiveSgd, ASlowDeviceGetsSmallerBatchesAndLearningRatesUntilUpdatesAreEq
 
 TEST(AdaptiveSgd, WithUnequalUpdatesReplicasWeighByThem) {
   // One merge, at the end of the epoch: device 0 did twice as many updates.
-  Toy toy("adaptive-sgd:perturbation=off", {replica_worker(1e-4, 0), replica_worker(2e-4, 0)}, 64);
+  Toy toy("adaptive-sgd:preset=paper:perturbation=off",
+          {replica_worker(1e-4, 0), replica_worker(2e-4, 0)}, 64);
   EXPECT_TRUE(toy.epoch(64 * 30));
   ASSERT_EQ(toy.merges.size(), 1U);
   EXPECT_EQ(toy.merges[0].weights, (std::vector<double>{20.0 / 30, 10.0 / 30}));
 }
 
 TEST(AdaptiveSgd, WithEqualUpdatesReplicasWeighByTheirBatches) {
-  Toy toy("adaptive-sgd:perturbation=off:scaler=throughput:mega-batch=30",
+  Toy toy("adaptive-sgd:preset=paper:perturbation=off:scaler=throughput:mega-batch=30",
           {replica_worker(1e-4, 0), replica_worker(2e-4, 0)}, 64);
   for (int epoch = 0; epoch < 4; ++epoch) EXPECT_TRUE(toy.epoch(64 * 30));
   // In 30 batches' worth of 64 and 32 rows both do 20.
@@ -90,13 +91,13 @@ TEST(AdaptiveSgd, WithEqualUpdatesReplicasWeighByTheirBatches) {
 
 TEST(AdaptiveSgd, PerturbationFavoursTheFastWhileWeightsAreSmall) {
   const std::vector<ToyWorker> pair{replica_worker(1e-4, 0), replica_worker(2e-4, 0)};
-  Toy small("adaptive-sgd", pair, 64);
+  Toy small("adaptive-sgd:preset=paper", pair, 64);
   EXPECT_TRUE(small.epoch(64 * 30));
   EXPECT_NEAR(small.merges[0].weights[0], 20.0 / 30 * 1.1, 1e-12);
   EXPECT_NEAR(small.merges[0].weights[1], 10.0 / 30 * 0.9, 1e-12);
   // sum(a) = 1 + delta (a_max - a_min), as the formula has it.
   EXPECT_NEAR(sum(small.merges[0].weights), 1 + 0.1 / 3, 1e-12);
-  Toy large("adaptive-sgd", pair, 64);
+  Toy large("adaptive-sgd:preset=paper", pair, 64);
   large.norms = {0.01, 0.2};
   EXPECT_TRUE(large.epoch(64 * 30));
   EXPECT_NEAR(sum(large.merges[0].weights), 1, 1e-12);
@@ -152,7 +153,7 @@ RC_GTEST_PROP(AdaptiveSgd, InvariantsUnderAnySpeedsJoinsAndLosses, ()) {
   }
   workers[0].joins_at = 0;
   const std::string scaler =
-      *rc::gen::element<std::string>("paper", "released", "throughput", "off");
+      *rc::gen::element<std::string>("split", "paper", "released", "throughput", "off");
   const std::string scheduling = *rc::gen::element<std::string>("dynamic", "static");
   Toy toy(kSmall + ":perturbation=off:scaler=" + scaler + ":scheduling=" + scheduling, workers, 64,
           *rc::gen::arbitrary<std::uint64_t>());
@@ -192,7 +193,7 @@ RC_GTEST_PROP(AdaptiveSgd, SteadySpeedsWithinTheBoundsEndWithEqualUpdates, ()) {
   const std::string scaler = *rc::gen::element<std::string>("scaler=paper:mega-batch=10",
                                                             "scaler=throughput:mega-batch=100");
   const auto last = updates_in_last_mega_batch(
-      "adaptive-sgd:b-max=256:dead-band=0:" + scaler,
+      "adaptive-sgd:preset=paper:b-max=256:dead-band=0:" + scaler,
       {replica_worker(1e-4, 0), replica_worker(1e-4 * ratio, 0)}, 256 * 1000);
   RC_ASSERT(difference(last) <= 1);
 }
@@ -200,9 +201,39 @@ RC_GTEST_PROP(AdaptiveSgd, SteadySpeedsWithinTheBoundsEndWithEqualUpdates, ()) {
 TEST(AdaptiveSgd, AsPublishedTheRuleGetsStuckWhereItsStepLeavesTheBounds) {
   // Speeds 2 : 1 in the paper's mega-batch of 100: 67 and 33 updates. The slow one should go from
   // 256 down by beta * 17 = 272, below the bounds: the rule skips that move in every mega-batch.
-  const auto last = updates_in_last_mega_batch(
-      "adaptive-sgd:b-max=256", {replica_worker(1e-4, 0), replica_worker(2e-4, 0)}, 256 * 1000);
+  const auto last =
+      updates_in_last_mega_batch("adaptive-sgd:preset=paper:b-max=256",
+                                 {replica_worker(1e-4, 0), replica_worker(2e-4, 0)}, 256 * 1000);
   EXPECT_GT(difference(last), 30U);
+}
+
+TEST(AdaptiveSgd, ByDefaultBatchesArePartsOfOneBatchBySpeed) {
+  Toy toy("adaptive-sgd", {replica_worker(1e-4, 0), replica_worker(3e-4, 0)}, 256);
+  EXPECT_TRUE(toy.epoch(256 * 200));
+  EXPECT_EQ(toy.tasks.front().assign.rows, 128U) << "speeds are not known yet";
+  EXPECT_EQ(largest_batch(toy, 0), 192U);
+  EXPECT_EQ(largest_batch(toy, 1), 64U);
+  for (const auto& merge : toy.merges) EXPECT_EQ(merge.momentum, 0);
+  // The learning rate is that of a round: the mean of the replicas' steps is a step on its rows.
+  EXPECT_EQ(toy.tasks.back().assign.update_rows, 256U);
+  EXPECT_EQ(toy.tasks.back().assign.rate, 1);
+}
+
+TEST(AdaptiveSgd, MergesAreAsFrequentAsTheirShareOfTheTimeAllows) {
+  // A round of 256 rows takes 12.8 ms on two equal devices.
+  const auto merges = [](double merge_seconds, const std::string& options = "") {
+    Toy toy("adaptive-sgd" + options, {replica_worker(1e-4, 0), replica_worker(1e-4, 0)}, 256);
+    toy.merge_seconds = merge_seconds;
+    EXPECT_TRUE(toy.epoch(256 * 1000));
+    return toy.merges.size();
+  };
+  EXPECT_GT(merges(0), 900U) << "free: after every round";
+  const std::size_t at_a_round = merges(12.8e-3);  // a tenth of the time: one in ten rounds
+  EXPECT_GT(at_a_round, 80U);
+  EXPECT_LT(at_a_round, 125U);
+  EXPECT_NEAR(static_cast<double>(merges(12.8e-3, ":merge-share=0.2")),
+              2.0 * static_cast<double>(at_a_round), 0.3 * static_cast<double>(at_a_round));
+  EXPECT_LE(merges(10), 25U) << "dear: at most 100 rounds apart";
 }
 
 }  // namespace

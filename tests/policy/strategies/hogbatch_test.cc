@@ -30,7 +30,8 @@ TEST(Hogbatch, SmallBatchesInPlaceBesideLargeOnesOnACopy) {
 }
 
 TEST(AdaptiveHogbatch, AWorkerThatIsAheadGetsLargerBatchesAndOneBehindSmaller) {
-  const auto policy = make("adaptive-hogbatch:min-utilization=0");
+  const auto policy =
+      make("adaptive-hogbatch:preset=paper:rate-scaling=anchored:min-utilization=0");
   policy->on(Joined{0, kCpu});
   policy->on(Joined{1, kCard});
   policy->on(EpochBegan{0, 100000});
@@ -45,7 +46,8 @@ TEST(AdaptiveHogbatch, AWorkerThatIsAheadGetsLargerBatchesAndOneBehindSmaller) {
 }
 
 TEST(AdaptiveHogbatch, LostWritesCountAsFewerUpdates) {
-  const auto policy = make("adaptive-hogbatch:survival=0.25:min-utilization=0");
+  const auto policy =
+      make("adaptive-hogbatch:preset=paper:rate-scaling=anchored:survival=0.25:min-utilization=0");
   policy->on(Joined{0, kCpu});
   policy->on(Joined{1, kCard});
   policy->on(EpochBegan{0, 100000});
@@ -55,7 +57,8 @@ TEST(AdaptiveHogbatch, LostWritesCountAsFewerUpdates) {
 }
 
 TEST(AdaptiveHogbatch, KeepsAnAcceleratorBusyEnough) {
-  const auto policy = make("adaptive-hogbatch:min-utilization=0.5");
+  const auto policy =
+      make("adaptive-hogbatch:preset=paper:rate-scaling=anchored:min-utilization=0.5");
   policy->on(Joined{0, kCpu});
   policy->on(Joined{1, kCard});
   policy->on(EpochBegan{0, 100000});
@@ -75,8 +78,9 @@ TEST(AdaptiveHogbatch, UpdatesBalanceWhereThoseOfHogbatchDiffer) {
     EXPECT_TRUE(toy.epoch(400'000));
     return static_cast<double>(toy.updates[0]) / static_cast<double>(toy.updates[1]);
   };
-  EXPECT_GT(ratio("hogbatch"), 5);
-  const double adaptive = ratio("adaptive-hogbatch:min-utilization=0");
+  EXPECT_GT(ratio("hogbatch:preset=paper"), 5);
+  const double adaptive =
+      ratio("adaptive-hogbatch:preset=paper:rate-scaling=anchored:min-utilization=0");
   EXPECT_GT(adaptive, 0.5);
   EXPECT_LT(adaptive, 2);
 }
@@ -91,7 +95,7 @@ RC_GTEST_PROP(AdaptiveHogbatch, BatchesStayInTheirBoundsAndEveryRowIsTrained, ()
   }
   if (*rc::gen::arbitrary<bool>()) workers.back().lost_at = 0.5;
   if (*rc::gen::arbitrary<bool>()) workers[0].joins_at = 0.2;
-  Toy toy("adaptive-hogbatch", workers, 64, *rc::gen::arbitrary<std::uint64_t>());
+  Toy toy("adaptive-hogbatch:preset=paper", workers, 64, *rc::gen::arbitrary<std::uint64_t>());
   bool within = true;
   toy.on_decision = [&](const Decision& decision, Toy&) {
     const auto& assign = std::get<Assign>(decision);
@@ -111,8 +115,10 @@ RC_GTEST_PROP(AdaptiveHogbatch, SteadySpeedsTendToEqualUpdates, ()) {
   // Any pair whose speeds the bounds can level: the cost of the smallest batches decides.
   const double cpu_row = *rc::gen::inRange(20, 200) * 1e-5;
   const double card_row = *rc::gen::inRange(1, 20) * 1e-6;
-  Toy toy("adaptive-hogbatch:min-utilization=0:cpu-max=4096:accelerator-min=1",
-          {cpu_worker(4, cpu_row), {kCard, 1e-4, card_row}});
+  Toy toy(
+      "adaptive-hogbatch:preset=paper:rate-scaling=anchored:min-utilization=0:cpu-max=4096:"
+      "accelerator-min=1",
+      {cpu_worker(4, cpu_row), {kCard, 1e-4, card_row}});
   RC_ASSERT(toy.epoch(2'000'000));
   const auto before = toy.updates;
   RC_ASSERT(toy.epoch(2'000'000));
@@ -120,6 +126,75 @@ RC_GTEST_PROP(AdaptiveHogbatch, SteadySpeedsTendToEqualUpdates, ()) {
                        static_cast<double>(toy.updates[1] - before[1]);
   RC_ASSERT(ratio > 0.5);
   RC_ASSERT(ratio < 2.0);
+}
+
+TEST(Hogbatch, AutomaticBatchesFollowTheRunsBatchSize) {
+  PolicyConfig config;
+  config.workers = 2;
+  config.batch = 512;
+  for (const std::string name : {"hogbatch", "adaptive-hogbatch"}) {
+    const auto choice = parse_strategy(name);
+    config.values = choice.values;
+    const auto policy = choice.strategy->make(config);
+    policy->on(Joined{0, kCpu});
+    policy->on(Joined{1, kCard});
+    EXPECT_EQ(policy->on(EpochBegan{0, 100000}),
+              (Decisions{Assign{0, 128, 4, 1, Work::in_place}, Assign{1, 512, 1, 1, Work::copied}}))
+        << name;
+  }
+}
+
+TEST(Hogbatch, AtTheEndOfAnEpochASlowWorkerGetsItsShare) {
+  const auto policy = make("hogbatch:cpu-batch=16:accelerator-batch=256");
+  policy->on(Joined{0, kCpu});
+  policy->on(Joined{1, kCard});
+  policy->on(EpochBegan{0, 1000});
+  // The CPU trains 64 rows per second, the card 256. 1000 - 64 - 256 - 256 = 424 rows are left.
+  EXPECT_EQ(policy->on(Finished{1, 256, 1}), (Decisions{Assign{1, 256, 1, 1, Work::copied}}));
+  EXPECT_EQ(policy->on(Finished{0, 64, 1}), (Decisions{Assign{0, 16, 4, 1, Work::in_place}}));
+  EXPECT_EQ(policy->on(Finished{1, 256, 1}), (Decisions{Assign{1, 256, 1, 1, Work::copied}}));
+  // 104 are left, for which the card needs 0.4 s: a fifth of them, 20, for four threads.
+  EXPECT_EQ(policy->on(Finished{0, 64, 1}), (Decisions{Assign{0, 5, 4, 1, Work::in_place}}));
+  const auto whole = make("hogbatch:cpu-batch=16:accelerator-batch=256:tail=whole");
+  whole->on(Joined{0, kCpu});
+  whole->on(Joined{1, kCard});
+  whole->on(EpochBegan{0, 330});
+  EXPECT_EQ(whole->on(Finished{1, 256, 1}), (Decisions{Assign{1, 256, 1, 1, Work::copied}}));
+  EXPECT_EQ(whole->on(Finished{0, 64, 1}), (Decisions{Assign{0, 16, 4, 1, Work::in_place}}));
+}
+
+TEST(Hogbatch, TheLastBusyWorkerTakesTheRestEvenIfItBecameSlower) {
+  const auto policy = make("hogbatch:accelerator-batch=100");
+  policy->on(Joined{0, kCard});
+  policy->on(Joined{1, kCard});
+  policy->on(EpochBegan{0, 301});
+  policy->on(Finished{0, 100, 1});
+  // One row is left. Worker 1 is the slower one and gets none of it.
+  EXPECT_TRUE(policy->on(Finished{1, 100, 1.25}).empty());
+  // Now worker 0 took so long that worker 1 is the faster one, but worker 1 is idle.
+  EXPECT_EQ(policy->on(Finished{0, 100, 10}), (Decisions{Assign{0, 100, 1, 1, Work::copied}}));
+}
+
+RC_GTEST_PROP(Hogbatch, EveryRowIsTrainedWithASharedTail, ()) {
+  std::vector<ToyWorker> workers;
+  if (*rc::gen::arbitrary<bool>()) {
+    workers.push_back(cpu_worker(*rc::gen::inRange(1, 32), *rc::gen::inRange(1, 100) * 1e-5));
+  }
+  const int cards = *rc::gen::inRange(1, 4);
+  for (int i = 0; i < cards; ++i) {
+    workers.push_back({kCard, *rc::gen::inRange(1, 50) * 1e-4, *rc::gen::inRange(1, 400) * 1e-6});
+    workers.back().jitter = 0.3;
+  }
+  if (*rc::gen::arbitrary<bool>()) workers.back().lost_at = 0.5;
+  if (*rc::gen::arbitrary<bool>()) workers[0].joins_at = 0.2;
+  const std::string name = *rc::gen::element<std::string>("hogbatch", "adaptive-hogbatch");
+  Toy toy(name, workers, 64, *rc::gen::arbitrary<std::uint64_t>());
+  const auto rows = static_cast<std::size_t>(*rc::gen::inRange(1, 20'000));
+  for (int epoch = 0; epoch < 3 && toy.any_worker(); ++epoch) {
+    RC_ASSERT(toy.epoch(rows) || !toy.any_worker());
+    if (toy.any_worker()) RC_ASSERT(toy.trained == rows);
+  }
+  RC_ASSERT(toy.legal);
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ TEST(Checkpoint, RoundTripsProgressExactly) {
   const Folder folder;
   Checkpoint saved = checkpoint_of(123'456'789'012);
   const double infinity = std::numeric_limits<double>::infinity();
-  saved.progress = {123'456'789'012, 3, ~std::uint64_t{0}, 0.1, -infinity, 2, 1, 1e-310, {7, 0}};
+  saved.progress = {123'456'789'012, 3, ~std::uint64_t{0}, 0.1, -infinity, 2, 1, 1e-310, 0.3, 5,
+                    {7, 0}};
   saved.options["path"] = "a \"quoted\"\nname";
   save_checkpoint(saved, folder.path());
   expect_equal(*load_checkpoint(folder.path(), nullptr), saved);
@@ -161,6 +162,20 @@ TEST(Checkpoint, RefusesFilesOfAnotherStep) {
   std::filesystem::rename(folder / "step-00000001", folder / "step-00000002");
   EXPECT_THAT(error_of([&] { load_checkpoint(folder.path(), nullptr); }),
               HasSubstr("is of step 1"));
+}
+
+TEST(Checkpoint, AStateThatHasNoNumberGivesItsFile) {
+  const Folder folder;
+  save_checkpoint(checkpoint_of(1), folder.path());
+  const std::string path = folder / "step-00000001/state.safetensors";
+  auto metadata = TensorFile(path).metadata();
+  metadata.erase("xxh3");
+  std::string& progress = metadata.at("evener.progress");
+  const std::string key = "\"seconds\":\"";
+  progress.insert(progress.find(key) + key.size(), "x");
+  write_tensors(path, {}, metadata);
+  EXPECT_THAT(error_of([&] { load_checkpoint(folder.path(), nullptr); }),
+              HasSubstr(path + ": metadata: "));
 }
 
 /// Two checkpoints; tests damage the newer one.

@@ -45,6 +45,8 @@ inline void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.progress.train_loss_sum, b.progress.train_loss_sum);
   EXPECT_EQ(a.progress.best_metric, b.progress.best_metric);
   EXPECT_EQ(a.progress.seconds, b.progress.seconds);
+  EXPECT_EQ(a.progress.training_seconds, b.progress.training_seconds);
+  EXPECT_EQ(a.progress.averaged, b.progress.averaged);
   EXPECT_EQ(a.options, b.options);
 }
 

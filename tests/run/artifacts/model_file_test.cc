@@ -154,6 +154,19 @@ TEST(TensorFile, RefusesEveryTruncationAndWhatIsAppended) {
               HasSubstr("1 bytes at its end belong to no tensor"));
 }
 
+TEST(TensorFile, IsRefusedIfItIsTruncatedWhileItIsRead) {
+  const Folder folder;
+  const std::string path = folder / "m";
+  const std::vector<float> values(10000, 1.5F);
+  const TensorView tensors[] = {{"w", "F32", {values.size()}, values.data(), 0}};
+  write_tensors(path, tensors, {});
+  const TensorFile file(path);
+  std::filesystem::resize_file(path, 8192);
+  std::vector<float> read(values.size());
+  EXPECT_EQ(error_of([&] { file.read_floats("w", 1, read.size(), read.size(), read.data()); }),
+            path + ": was truncated while it was read");
+}
+
 TEST(TensorHeader, RefusesHeadersThatLie) {
   const auto tensor = [](const std::string& dtype, const std::string& shape,
                          const std::string& offsets) {

@@ -142,8 +142,8 @@ TEST(ModelFile, RefusesModelsThatContradictThemselves) {
 
 TEST(ModelFile, RefusesMetadataThatIsNotWhatItShouldBe) {
   using M = LyingModel;
-  EXPECT_THAT(refusal_after([](M& m) { m.metadata["evener.format"] = "2"; }),
-              HasSubstr("format version '2', this program reads version 1"));
+  EXPECT_THAT(refusal_after([](M& m) { m.metadata["evener.format"] = "3"; }),
+              HasSubstr("format version '3', this program reads versions 1 and 2"));
   EXPECT_THAT(refusal_after([](M& m) { m.metadata.erase("evener.format"); }),
               HasSubstr("is not an evener model"));
   EXPECT_THAT(refusal_after([](M& m) { m.metadata["evener.network"] = "{"; }),

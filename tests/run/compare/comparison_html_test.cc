@@ -30,6 +30,7 @@ ComparedRun run_of(std::uint64_t seed, double speed, double target) {
   }
   run.best_quality = run.final_quality = run.curve.back().quality;
   run.seconds = 10 / speed;
+  run.epochs = 5;
   run.samples_per_second = 1000 * speed;
   run.workers = {{"fast", 900, 900, 90000, 256, 0.9, 0.05, 0.25},
                  {"slow", 100, 100, 1600, 16, 0.7, 0.1, 9}};
@@ -138,7 +139,7 @@ TEST(ComparisonHtml, NamesTheComparisonAndTheRecommendation) {
   expect_sound(page);
   EXPECT_THAT(page, HasSubstr("tags.txt"));
   EXPECT_THAT(page, HasSubstr("cpu:4 and cpu:1"));
-  EXPECT_THAT(page, HasSubstr("5 epochs with seeds 1, 2, 3"));
+  EXPECT_THAT(page, HasSubstr("with seeds 1, 2, 3: every run trained for 5 epochs."));
   EXPECT_THAT(page, HasSubstr("until P@1 70.00 %"));
   EXPECT_THAT(page, HasSubstr("Use <strong>adaptive</strong> with learning rate 0.125: it reached "
                               "P@1 70.00 % in 2.50 s"));
@@ -161,9 +162,10 @@ TEST(ComparisonHtml, HasARowForEachStrategyAndMarksTheRecommended) {
 
 TEST(ComparisonText, IsATableWhereThereIsRoomAndAListElsewhere) {
   const Comparison comparison = typical();
-  EXPECT_THAT(comparison_text(comparison, 80),
-              AllOf(HasSubstr("\nstrategy  time to target  reached  final P@1  rows/s     lr\n"),
-                    HasSubstr("\nsync               10.00      3/3      79.46     500  0.125\n")));
+  EXPECT_THAT(
+      comparison_text(comparison, 80),
+      AllOf(HasSubstr("\nstrategy  time to target  reached  final P@1  epochs  rows/s     lr\n"),
+            HasSubstr("\nsync               10.00      3/3      79.46       5     500  0.125\n")));
   EXPECT_EQ(comparison_text(comparison), comparison_text(comparison, 80));
   EXPECT_THAT(comparison_text(comparison, 40),
               HasSubstr("\nsync\n  time to target  10.00\n  reached         3/3\n"));
@@ -237,6 +239,51 @@ TEST(Verdict, IsClearIfTheTimesDoNotOverlap) {
   EXPECT_THAT(comparison_text(comparison), HasSubstr("recommended here: --strategy adaptive\n"));
   EXPECT_THAT(comparison_json(comparison), HasSubstr("\"recommended\": \"adaptive\""));
   EXPECT_THAT(comparison_json(comparison), HasSubstr("\"too_close_to_call\": []"));
+}
+
+TEST(Verdict, OfOneSeedIsNoRecommendation) {
+  Comparison comparison = typical();
+  for (ComparedStrategy& strategy : comparison.strategies) strategy.runs.resize(1);
+  EXPECT_TRUE(comparison.verdict().one_seed);
+  EXPECT_THAT(comparison_text(comparison),
+              AllOf(HasSubstr("\nahead with this one seed: --strategy adaptive; "),
+                    Not(HasSubstr("recommended"))));
+  EXPECT_THAT(comparison_json(comparison),
+              AllOf(HasSubstr("\"recommended\": null"),
+                    HasSubstr("\"ahead_with_one_seed\": \"adaptive\"")));
+  const std::string page = comparison_html(comparison);
+  expect_sound(page);
+  EXPECT_THAT(page, AllOf(HasSubstr("<strong>One seed</strong>: "), Not(HasSubstr("recommended"))));
+  EXPECT_EQ(count_of(page, "class=\"badge\">ahead"), 1U);
+}
+
+TEST(Comparison, SaysWhatTimeEveryRunHad) {
+  Comparison comparison = typical();
+  EXPECT_THAT(comparison_text(comparison), HasSubstr("\nevery run trained for 5 epochs\n"));
+  comparison.reference = "sync";
+  for (ComparedStrategy& strategy : comparison.strategies) {
+    for (ComparedRun& run : strategy.runs) run.budget = 20;
+  }
+  EXPECT_THAT(comparison_text(comparison),
+              HasSubstr("\nevery run trained for 20 s: what sync needs for 5 epochs\n"));
+  comparison.strategies[0].runs[1].budget = 30;
+  comparison.strategies[1].runs[1].budget = 30;
+  EXPECT_THAT(comparison_text(comparison), HasSubstr("for 20 s (20 s to 30 s by seed): what"));
+}
+
+TEST(Comparison, NotesOfRunsAreSaidOnce) {
+  Comparison comparison = typical();
+  for (ComparedRun& run : comparison.strategies[1].runs) {
+    run.notes = {"measured in 0.1 s: 5 rows/s", "decided: cpu:4 trains alone"};
+  }
+  comparison.strategies[1].runs[2].notes.back() = "decided: <all> devices train";
+  const std::string text = comparison_text(comparison);
+  EXPECT_THAT(text, AllOf(HasSubstr("\nadaptive (seed 1, 2): decided: cpu:4 trains alone\n"),
+                          HasSubstr("\nadaptive (seed 3): decided: <all> devices train\n"),
+                          Not(HasSubstr("measured"))));
+  const std::string page = comparison_html(comparison);
+  expect_sound(page);
+  EXPECT_THAT(page, HasSubstr("<li>adaptive (seed 3): decided: &lt;all&gt; devices train</li>"));
 }
 
 TEST(Verdict, AStrategyThatNeverReachesTheTargetDoesNotOverlap) {

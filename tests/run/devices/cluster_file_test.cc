@@ -187,7 +187,8 @@ TEST_F(ClusterFile, CountMakesSeveralWithNamesOfTheirOwn) {
 }
 
 TEST_F(ClusterFile, ADeviceThatIsWrittenReadsBack) {
-  for (const DeviceModel& model : {unusual_device(), DeviceModel{.name = "plain"}}) {
+  for (const DeviceModel& model :
+       {unusual_device(), DeviceModel{.name = "plain"}, DeviceModel{.name = "a\nb \"\\\t\x7F"}}) {
     // In addition to a device that is present from the start.
     const std::string text = cluster_device_text(model) + cluster_device_text({.name = "other"});
     const VirtualTimeOptions options = read(text);

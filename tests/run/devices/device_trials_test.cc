@@ -27,7 +27,8 @@ struct Plan {
 };
 
 /// Follows the plan to its end with simulated devices.
-Plan follow(const TrialSetting& setting, const std::vector<Speed>& speeds) {
+/// `exchange`: seconds of an exchange between several devices, in every update.
+Plan follow(const TrialSetting& setting, const std::vector<Speed>& speeds, double exchange = 0) {
   std::vector<Tried> history;
   Plan plan;
   const auto batch = static_cast<double>(setting.batch);
@@ -51,6 +52,7 @@ Plan follow(const TrialSetting& setting, const std::vector<Speed>& speeds) {
       failed = failed || speed.fails;
     }
     outcome.rate = failed ? 0 : sum;
+    if (!failed && trial.devices.size() > 1) outcome.rate = batch / (batch / sum + exchange);
     history.push_back({trial, outcome});
   }
   ADD_FAILURE() << "the plan has no end";
@@ -58,6 +60,22 @@ Plan follow(const TrialSetting& setting, const std::vector<Speed>& speeds) {
 }
 
 using Trials = std::vector<std::vector<std::size_t>>;
+
+TEST(DeviceTrials, DearExchangesAreAvoidedByAveraging) {
+  const TrialSetting setting{{"card a", "card b"}, 256};
+  const std::vector<Speed> equal(2);  // together they compute a batch in 0.128 s
+  EXPECT_EQ(follow(setting, equal, 0.06).choice.strategy, "sync:split=speed");
+  const std::vector<Speed> four(4);
+  const TrialSetting cards{{"a", "b", "c", "d"}, 256};
+  const DeviceChoice all = follow(cards, four, 0.256).choice;
+  EXPECT_EQ(all.strategy, "adaptive-sgd");
+  EXPECT_EQ(all.devices.size(), 4U);
+  EXPECT_EQ(follow(cards, four, 0.03).choice.strategy, "sync:split=speed");
+  EXPECT_THAT(all.notes.back(),
+              AllOf(HasSubstr("averaged (adaptive-sgd)"), HasSubstr("3636 rows/s")));
+  // Two devices are at most twice as fast as one of them: that is not enough for averaging.
+  EXPECT_EQ(follow(setting, equal, 0.256).choice.strategy, "sequential");
+}
 
 TEST(DevicePlan, TriesAllDevicesThenGroupsThenTheFastestAlone) {
   const Plan plan = follow({{"a", "b"}, 256, 0}, {{1e-3}, {1.5e-3}});

@@ -62,6 +62,7 @@ struct Enabled {
 const std::vector<Enabled>& enabled() {
   static const std::vector<Enabled> rows{
       {"cache-dir", {}, {{"cache", "false"}}, "--cache-dir has no effect with --no-cache"},
+      {"ablate", {{"head", "shortlist"}}, {{"head", "full"}}, "--ablate needs --head shortlist"},
       {"activation", {}, {{"hidden", "none"}}, "--activation needs hidden layers: see --hidden"},
       {"dropout", {}, {{"hidden", "none"}}, "--dropout needs hidden layers: see --hidden"},
       {"momentum", {{"optimizer", "momentum"}}, {}, "--momentum needs --optimizer momentum"},
@@ -89,7 +90,10 @@ const std::vector<Enabled>& enabled() {
        {{"test", "t"}},
        "--patience needs --early-stop"},
       {"insecure", {}, {{"tls", "folder"}}, "--insecure has no effect with --tls"},
+      {"token-file", {}, {{"token", "x"}}, "--token-file has no effect with --token"},
       {"grid", {{"tune", "lr"}}, {}, "--grid needs --tune lr"},
+      {"reference", {}, {{"equal", "epochs"}}, "--reference has no effect with --equal epochs"},
+      {"reference", {}, {{"seconds", "5"}}, "--reference has no effect with --seconds"},
   };
   return rows;
 }
@@ -123,17 +127,19 @@ std::string refusal(Mode mode, const OptionTexts& texts) {
 const std::map<std::string, std::string>& expected() {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> rows{
       {"xxxxx x xxx x x .. . .",
-       {"format",       "normalise",     "tfidf",      "hash-features", "cache", "cache-dir",
-        "read-threads", "hidden",        "activation", "loss",          "input", "prior-bias",
-        "optimizer",    "learning-rate", "momentum",   "beta1",         "beta2", "epsilon",
-        "l2",           "clip",          "dropout",    "input-dropout", "seed"}},
+       {"format",    "normalise",    "tfidf",         "hash-features", "cache",
+        "cache-dir", "read-threads", "hidden",        "activation",    "loss",
+        "input",     "prior-bias",   "optimizer",     "learning-rate", "reference-batch",
+        "momentum",  "beta1",        "beta2",         "epsilon",       "l2",
+        "clip",      "dropout",      "input-dropout", "seed"}},
       {"xxxxx x xxx . x .. . .",
        {"test", "validation-share", "global-batch-size", "batch-size-per-device", "epochs",
         "warmup-epochs", "decay", "decay-epochs", "decay-factor"}},
       {"xxxxx x ... . x .. . .",
        {"eval-every", "resume", "checkpoint-every", "checkpoint-minutes", "keep"}},
       {"xx..x x ... . x .. . .", {"average", "early-stop", "patience"}},
-      {"xx..x x xxx . x .. . .", {"balance"}},
+      {"xx..x x xxx . x .. . .", {"balance", "seconds"}},
+      {"x.... . ... . . .. . .", {"head", "ablate"}},
       {"xxxxx x xxx x x xx . .", {"data"}},
       {"x.xxx . x.. . x xx . .", {"devices"}},
       {"xx... . x.x . . x. . .", {"emulate"}},
@@ -144,7 +150,8 @@ const std::map<std::string, std::string>& expected() {
       {"xxxxx x xxx . x xx x .", {"quiet"}},
       {"xx... . x.x . . .. . .", {"nodes"}},
       {".x... . ... . x .. . .", {"servers"}},
-      {"..... . ... . x .. . .", {"workers", "heartbeat", "suspect", "stall-timeout"}},
+      {"..... . ... . x .. . .", {"workers", "heartbeat", "suspect"}},
+      {"xxxxx . ... . x .. . .", {"stall-timeout"}},
       {"x.x.. . ... . . xx . .", {"peers"}},
       {"..... . ... . . x. x .", {"coordinator"}},
       {"..x.. . ... . . xx . .", {"rank"}},
@@ -152,11 +159,12 @@ const std::map<std::string, std::string>& expected() {
       {"..xxx . ... . . .. . .", {"device-strategy"}},
       {"..... . ... . . .. x .", {"threads", "address"}},
       {"..x.. . ... . x .x x .", {"listen", "insecure"}},
-      {"..x.. . ... . x xx x x", {"tls", "token"}},
+      {"..x.. . ... . x xx x x", {"tls", "token", "token-file"}},
       {"..x.. . ... . x xx x .", {"wait-seconds"}},
       {"..x.. . ... . x .x . .", {"evict"}},
       {"..... . xxx . . .. . .",
-       {"strategies", "target", "seeds", "evaluations-per-epoch", "tune", "grid"}},
+       {"strategies", "target", "seeds", "evaluations-per-epoch", "tune", "grid", "equal",
+        "reference"}},
       {"..... . xx. . . .. . .", {"virtual"}},
   };
   static const std::map<std::string, std::string> by_name = [] {
@@ -217,6 +225,28 @@ TEST(Applicable, EveryOptionInEveryMode) {
   for (const auto& [name, marks] : expected()) EXPECT_NO_THROW(find_train_option(name));
 }
 
+TEST(Applicable, SecondsAndEpochsExcludeEachOther) {
+  const std::string why = "--epochs has no effect with --seconds: give one of them";
+  EXPECT_EQ(refusal(Mode::train, {{"data", "d"}, {"epochs", "3"}, {"seconds", "5"}}), why);
+  EXPECT_EQ(refusal(Mode::compare, {{"data", "d"}, {"epochs", "3"}, {"seconds", "5"}}), why);
+  EXPECT_EQ(refusal(Mode::compare, {{"data", "d"}, {"equal", "epochs"}, {"seconds", "5"}}),
+            "--seconds has no effect with --equal epochs");
+}
+
+TEST(Applicable, AResumedRunTakesTheLengthThatIsGiven) {
+  const auto resumed = [](const OptionTexts& given, const OptionTexts& run) {
+    return resolve_options({given, ""}, Command::train, run);
+  };
+  TrainOptions options = resumed({{"data", "d"}, {"seconds", "5"}}, {{"epochs", "12"}});
+  EXPECT_EQ(options.seconds, 5);
+  EXPECT_EQ(options.epochs, 0);
+  options = resumed({{"data", "d"}, {"epochs", "12"}}, {{"seconds", "5"}});
+  EXPECT_EQ(options.seconds, 0);
+  EXPECT_EQ(options.epochs, 12);
+  options = resumed({{"data", "d"}}, {{"seconds", "5"}});
+  EXPECT_EQ(options.seconds, 5);
+}
+
 TEST(Applicable, WhatAnOptionNeedsIsSaid) {
   for (const auto& row : enabled()) {
     for (const Mode mode : all_modes()) {
@@ -265,7 +295,7 @@ TEST(Applicable, BatchSizesNeedAStrategyThatUsesThem) {
               "--" + option + " has no effect here: adaptive-sgd has b-max instead");
     EXPECT_EQ(message(option, "hogwild,sync", Mode::compare), "") << "one of them uses it";
     EXPECT_EQ(message(option, "hogwild,auto", Mode::compare), "");
-    EXPECT_EQ(message(option, "hogwild,hogbatch", Mode::compare_virtual),
+    EXPECT_EQ(message(option, "hogwild,hogbatch:preset=paper", Mode::compare_virtual),
               "--" + option +
                   " has no effect here: hogwild has cpu-batch, hogbatch has cpu-batch and "
                   "accelerator-batch instead");

@@ -71,6 +71,7 @@ TEST(Options, EveryRowSetsItsOwnMember) {
                              : info.kind == OptionKind::choice ? info.choices.back()
                              : info.kind == OptionKind::real   ? "0.625"
                              : info.kind == OptionKind::list   ? "7,5"
+                             : info.name == "ablate"           ? "offset"
                                                                : "3";
     TrainOptions options;
     info.set(options, text);
@@ -86,7 +87,13 @@ TEST(Options, BadValuesAreRefusedWithTheRange) {
               HasSubstr("--patience: '0' is not valid; a whole number"));
   EXPECT_THAT(set_message("epochs", "3.5"), HasSubstr("whole number"));
   EXPECT_THAT(set_message("epochs", "-1"), HasSubstr("0 or more"));
-  EXPECT_THAT(set_message("epochs", "99999999999"), HasSubstr("0 or more"));
+  EXPECT_THAT(set_message("epochs", "99999999999"), HasSubstr("the largest number is 4294967295"));
+  EXPECT_THAT(set_message("epochs", std::string(400, '9')), HasSubstr("the largest number is"));
+  EXPECT_THAT(set_message("hidden", "64,4294967296"),
+              HasSubstr("the largest number is 4294967295"));
+  EXPECT_THAT(set_message("learning-rate", "1e999"), HasSubstr("the largest number is 1.79"));
+  EXPECT_THAT(set_message("evict", "1e7"), HasSubstr("above 0, at most 1000000"));
+  EXPECT_THAT(set_message("servers", "257"), HasSubstr("the largest number is 256"));
   EXPECT_THAT(set_message("dropout", "1"), HasSubstr("below 1"));
   EXPECT_THAT(set_message("learning-rate", "nan"), HasSubstr("at least 0"));
   EXPECT_THAT(set_message("learning-rate", "inf"), HasSubstr("at least 0"));
@@ -189,10 +196,11 @@ TEST(StrategyOptions, SayWhatEachStrategyMakesOfThem) {
   EXPECT_THAT(pull.help, HasSubstr("auto: 1 / devices"));
   EXPECT_EQ(pull.default_text, "auto");
   const OptionInfo& scaling = find_train_option("rate-scaling");
-  EXPECT_EQ(scaling.default_text, "off (hogbatch, adaptive-hogbatch); on (adaptive-sgd)");
+  EXPECT_EQ(scaling.default_text, "anchored");
   EXPECT_EQ(scaling.range,
-            "off, sqrt, linear (hogbatch, adaptive-hogbatch); on, off (adaptive-sgd)");
-  EXPECT_EQ(find_train_option("cpu-batch").default_text, "1");
+            "anchored, off (hogbatch, adaptive-hogbatch); anchored, linear, off (adaptive-sgd)");
+  EXPECT_EQ(find_train_option("cpu-batch").default_text,
+            "1 (hogwild); auto (hogbatch, adaptive-hogbatch)");
   // Options that are not given keep the strategy's default.
   EXPECT_EQ(pull.get(TrainOptions{}), "");
 }

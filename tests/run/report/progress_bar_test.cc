@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evener/run/report/epoch_line.h"
 #include "evener/run/report/text_width.h"
 
 namespace evener {
@@ -96,6 +97,36 @@ TEST(ProgressLine, DropsTheLeastImportantPartsFirst) {
   EXPECT_EQ(at(40), " 25%  epoch 3/10  ETA 3:00  loss 1.235");
   EXPECT_EQ(at(20), " 25% █░░░░  ETA 3:00");
   EXPECT_EQ(at(10), " 25% █░░░░");
+}
+
+TEST(ProgressLine, ShowsTheTimeOfARunThatEndsByTime) {
+  ProgressState state = typical();
+  state.epochs = 0;
+  state.epoch = 7;
+  state.training_seconds = 90;
+  state.total_seconds = 360;
+  state.total_share = 0.25;
+  state.seconds = 100;
+  const std::string line = progress_line(state, terminal(120));
+  EXPECT_THAT(line, testing::StartsWith(" 25%"));
+  EXPECT_THAT(line, testing::HasSubstr("epoch 7  1:30 of 6:00  ETA 5:00"));
+  EXPECT_THAT(progress_line(state, terminal(40)), testing::HasSubstr("1:30 of 6:00  ETA 5:00"));
+  state.training_seconds = 0.5;
+  state.total_seconds = 1.25;
+  EXPECT_THAT(progress_line(state, terminal(120)), testing::HasSubstr("0.50 of 1.25 s"));
+}
+
+TEST(EpochLine, ShowsTheTimeOfARunThatEndsByTime) {
+  EpochLine line;
+  line.epoch = 3;
+  line.epochs = 14;
+  line.train_loss = 0.5;
+  line.seconds = 42;
+  EXPECT_EQ(text_of(line), "epoch 3/14  loss 0.5000  0 rows/s  42s");
+  line.total_seconds = 300;
+  EXPECT_EQ(text_of(line), "epoch 3  loss 0.5000  0 rows/s  42s of 5:00");
+  line.part = 0.25;
+  EXPECT_EQ(text_of(line), "epoch 3 (25 % of it)  loss 0.5000  0 rows/s  42s of 5:00");
 }
 
 TEST(ProgressLine, MeasuresTextByItsColumns) {

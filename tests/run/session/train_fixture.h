@@ -27,6 +27,7 @@ class TrainFixture : public testing::Test {
     options_.global_batch_size = 16;
     options_.epochs = 3;
     options_.learning_rate = 0.01;
+    options_.reference_batch = 16;
     options_.decay = "constant";
     options_.dropout = 0;
     options_.output = folder_ / "run";

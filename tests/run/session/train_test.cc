@@ -66,7 +66,7 @@ TEST_F(Train, HeldOutRowsAreNeverTrainedOn) {
   EXPECT_EQ(trained.size(), 80U);
   EXPECT_EQ(result.metrics.count("p@1"), 1U);
 
-  const TrainingData data = open_training_data(options_, "", [](const std::string&) {});
+  const TrainingData data = open_training_data(options_, {}, [](const std::string&) {});
   EXPECT_EQ(data.rows.size(), 80U);
   ASSERT_TRUE(data.evaluation);
   ASSERT_EQ(data.evaluation->rows(), 20U);

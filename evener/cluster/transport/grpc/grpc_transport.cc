@@ -1,23 +1,24 @@
 // Connections over gRPC's callback interface: one stream each, one write at a time.
-#include <cerrno>
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <future>
 #include <mutex>
-#include <system_error>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 #include <grpc/support/log.h>
+#include <grpcpp/alarm.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "evener/cluster/transport/grpc/grpc_frame.h"
+#include "evener/cluster/transport/grpc/grpc_reason.h"
+#include "evener/cluster/transport/grpc/tcp_acceptor.h"
 #include "evener/cluster/transport/transport.h"
 #include "evener/core/error.h"
 
@@ -28,11 +29,20 @@ namespace {
 constexpr const char* kMethod = "/evener.Cluster/Connect";
 constexpr int kFrameBytes = 4 << 20;  // of HTTP/2; the default of 16 KB costs most of the speed
 constexpr int kReadBytes = 256 << 10;
+constexpr int kMostStreams = 2;              // of a connection; a client uses one
+constexpr int kConnectMilliseconds = 8'000;  // with TLS; less than callers wait for an answer
+constexpr int kUnsentMilliseconds = 20'000;
+constexpr double kSilent = 0.3;  // share of dead_after until a ping
 
 struct GrpcOptions {
   Tls tls;
-  double dead_after = 0;  // seconds
+  double dead_after = 0;     // seconds
+  double first_message = 0;  // seconds
 };
+
+int milliseconds_of(double seconds) {
+  return static_cast<int>(std::min(1000 * seconds, 1e9));
+}
 
 /// Sets the library's options on both sides: set(name, value). docs/results.md has the
 /// measurements.
@@ -47,8 +57,7 @@ void for_settings(const GrpcOptions& options, F set) {
   if (options.dead_after == 0) return;
   // A ping after some silence; the connection ends without an answer. The other side has to allow
   // pings.
-  constexpr double kSilent = 0.3;
-  const auto after = static_cast<int>(1000 * options.dead_after);
+  const int after = milliseconds_of(options.dead_after);
   const auto silent = static_cast<int>(kSilent * after);
   set(GRPC_ARG_KEEPALIVE_TIME_MS, silent);
   set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, after - silent);
@@ -109,13 +118,6 @@ class GrpcChannel final : public Channel {
   bool writing_ = false;
 };
 
-/// gRPC names every layer that an error passed through; the last one is the cause.
-std::string reason_of(const std::string& message) {
-  if (message.find("connect") == std::string::npos) return message;
-  const std::size_t last = message.rfind(": ");
-  return last == std::string::npos ? message : "cannot connect: " + message.substr(last + 2);
-}
-
 /// Handles incoming messages on both sides of a stream.
 class Reader {
  public:
@@ -148,15 +150,23 @@ class Reader {
 
 class ServerStream final : public grpc::ServerGenericBidiReactor, public Stream {
  public:
-  ServerStream(grpc::CallbackServerContext* context, const Accept& accept)
+  /// `limit`: seconds until the first message has to arrive.
+  ServerStream(grpc::CallbackServerContext* context, const Accept& accept, double limit)
       : context_(context),
         channel_(std::make_shared<GrpcChannel>()),
         reader_(*channel_, accept(channel_)) {
     reader_.channel().attach(this);
+    // The alarm may go off after the end of this object.
+    const auto deadline =
+        std::chrono::system_clock::now() + std::chrono::milliseconds(milliseconds_of(limit));
+    first_message_.Set(deadline, [channel = channel_, heard = heard_](bool expired) {
+      if (expired && !*heard) channel->close("it has sent nothing");
+    });
     StartRead(&in_);
   }
 
   void OnReadDone(bool ok) override {
+    if (!heard_->exchange(true)) first_message_.Cancel();
     if (ok && reader_.take(in_)) return StartRead(&in_);
     finish(grpc::Status::OK, ok ? "" : "the other side has closed the connection");
   }
@@ -194,61 +204,66 @@ class ServerStream final : public grpc::ServerGenericBidiReactor, public Stream 
   std::shared_ptr<GrpcChannel> channel_;
   Reader reader_;
   grpc::ByteBuffer in_;
+  std::shared_ptr<std::atomic<bool>> heard_ = std::make_shared<std::atomic<bool>>(false);
+  grpc::Alarm first_message_;
 };
 
 class Service final : public grpc::CallbackGenericService {
  public:
-  explicit Service(Accept accept) : accept_(std::move(accept)) {}
+  Service(Accept accept, double first_message)
+      : accept_(std::move(accept)), first_message_(first_message) {}
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
     if (context->method() != kMethod) {
       return grpc::CallbackGenericService::CreateReactor(context);
     }
-    return new ServerStream(context, accept_);  // deletes itself when it is done
+    return new ServerStream(context, accept_, first_message_);  // deletes itself when done
   }
 
  private:
   Accept accept_;
+  double first_message_;
 };
-
-/// gRPC reports only that it could not listen: the system call reports why.
-std::string why_not(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  addrinfo hints{};
-  hints.ai_flags = AI_PASSIVE;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int unknown = getaddrinfo(address.substr(0, colon).c_str(),
-                                  address.substr(colon + 1).c_str(), &hints, &found);
-  if (unknown != 0) return gai_strerror(unknown);
-  const int socket_there = socket(found->ai_family, found->ai_socktype, found->ai_protocol);
-  const bool bound = bind(socket_there, found->ai_addr, found->ai_addrlen) == 0;
-  const int problem = bound ? 0 : errno;
-  close(socket_there);
-  freeaddrinfo(found);
-  return bound ? "no reason is known" : std::generic_category().message(problem);
-}
 
 class GrpcListener final : public Listener {
  public:
   GrpcListener(const std::string& address, const GrpcOptions& options, Accept accept)
-      : service_(std::move(accept)), host_(address.substr(0, address.rfind(':'))) {
+      : service_(std::move(accept), options.first_message),
+        host_(address.substr(0, address.rfind(':'))),
+        acceptor_(std::in_place, address, unsent_limit(options)) {
+    using External = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, credentials(options.tls), &port_);
+    connections_ = builder.experimental().AddExternalConnectionAcceptor(External::FROM_FD,
+                                                                        credentials(options.tls));
     builder.RegisterCallbackGenericService(&service_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    // Until TLS and the first frames of HTTP/2 are complete, then until there is a stream.
+    const int limit = milliseconds_of(options.first_message);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, limit);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, limit);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
     for_settings(options,
                  [&](const char* name, int value) { builder.AddChannelArgument(name, value); });
     server_ = builder.BuildAndStart();
-    if (!server_ || port_ == 0) {
-      throw Error(fmt::format("{}: cannot listen there: {}", address, why_not(address)));
-    }
+    if (!server_) throw Error(fmt::format("{}: gRPC cannot start a server", address));
+    acceptor_->start([this](int listening, int connection) {
+      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters accepted;
+      accepted.listener_fd = listening;
+      accepted.fd = connection;
+      connections_->HandleNewConnection(&accepted);
+    });
   }
-  ~GrpcListener() override { server_->Shutdown(std::chrono::system_clock::now()); }
-  std::string address() const override { return fmt::format("{}:{}", host_, port_); }
+  ~GrpcListener() override {
+    acceptor_.reset();
+    server_->Shutdown(std::chrono::system_clock::now());
+  }
+  std::string address() const override { return fmt::format("{}:{}", host_, acceptor_->port()); }
 
  private:
+  static int unsent_limit(const GrpcOptions& options) {
+    return options.dead_after == 0 ? kUnsentMilliseconds
+                                   : milliseconds_of((1 - kSilent) * options.dead_after);
+  }
   static std::shared_ptr<grpc::ServerCredentials> credentials(const Tls& tls) {
     if (!tls.on()) return grpc::InsecureServerCredentials();
     grpc::SslServerCredentialsOptions options(
@@ -260,7 +275,8 @@ class GrpcListener final : public Listener {
 
   Service service_;
   std::string host_;
-  int port_ = 0;
+  std::optional<TcpAcceptor> acceptor_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> server_;
 };
 
@@ -289,7 +305,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
     const auto done = done_;  // outlives this object, which is destroyed once the value is set
     reader_.end(!why_.empty() ? why_
                 : status.ok() ? "the other side has closed the connection"
-                              : reason_of(status.error_message()));
+                              : reason_of(status));
     done->set_value();
   }
 
@@ -305,6 +321,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
     const Tls& tls = options.tls;
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // one TCP connection per channel
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMilliseconds);
     for_settings(options, [&](const char* name, int value) { arguments.SetInt(name, value); });
     arguments.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
     auto credentials = grpc::InsecureChannelCredentials();
@@ -359,8 +376,9 @@ class GrpcTransport final : public Transport {
 
 }  // namespace
 
-std::shared_ptr<Transport> make_grpc_transport(const Tls& tls, double dead_after) {
-  return std::make_shared<GrpcTransport>(GrpcOptions{tls, dead_after});
+std::shared_ptr<Transport> make_grpc_transport(const Tls& tls, double dead_after,
+                                               double first_message) {
+  return std::make_shared<GrpcTransport>(GrpcOptions{tls, dead_after, first_message});
 }
 
 }  // namespace evener

@@ -1,0 +1,34 @@
+// The shortlist head of a model: what finds candidates, the weights of the wide part, and how the
+// parts are blended. The network part is the model's parameter vector.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "evener/device/device.h"
+#include "evener/nn/network.h"
+#include "evener/retrieval/retriever.h"
+#include "evener/retrieval/wide_weights.h"
+
+namespace evener {
+
+/// score = margin + wide_share w . x + network_share v . relu(U x + b).
+struct ShortlistHead {
+  std::unique_ptr<const Retriever> retriever;
+  WideWeights wide;
+  float wide_share = 0.9F;
+  float network_share = 0.3F;
+
+  explicit ShortlistHead(std::unique_ptr<const Retriever> fitted) : retriever(std::move(fitted)) {}
+};
+
+/// The log-odds of true labels that are not candidates, in the loss of a prediction.
+inline constexpr float kAbsentLogOdds = -12;
+
+/// Predicts on `threads` threads. It makes no steps: step() is an error. Its one vector is the
+/// parameters, in layout_of(network). Both references must outlive it.
+std::unique_ptr<Replica> make_shortlist_replica(const Network& network, const ShortlistHead& head,
+                                                int threads);
+
+}  // namespace evener
