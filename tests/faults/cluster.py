@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import platform
 import pty
 import re
 import signal
@@ -30,23 +31,38 @@ def has_terminals():
     return True
 
 
-PTRACE_SEIZE, PTRACE_INTERRUPT, WAIT_ALL = 0x4206, 0x4207, 0x40000000
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WAIT_ALL = 0x4206, 0x4207, 17, 0x40000000
+# Where a thread waits: clock_nanosleep and futex, by their numbers on this machine.
+WAITING_CALLS = {"x86_64": ("230", "202"), "aarch64": ("115", "98")}[platform.machine()]
 
 
-def hang(thread):
-    """Stops one thread, by its number; the main thread has that of its process. SIGKILL still ends it."""
+def hang(thread, waiting=False):
+    """Stops one thread, by its number; the main thread has that of its process. SIGKILL still ends it. `waiting`: at a
+    moment when it waits or sleeps, because a thread that is stopped inside malloc, say, also stops all others."""
     trace = ctypes.CDLL(None, use_errno=True).ptrace
     trace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
-        if trace(request, thread, None, None) != 0:
+
+    def request(what):
+        if trace(what, thread, None, None) != 0:
             raise OSError(ctypes.get_errno(), "ptrace")
-    os.waitpid(thread, WAIT_ALL)
+
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        request(PTRACE_SEIZE)
+        request(PTRACE_INTERRUPT)
+        os.waitpid(thread, WAIT_ALL)
+        call = pathlib.Path(f"/proc/{thread}/syscall").read_text().split()[0]
+        if not waiting or call in WAITING_CALLS:
+            return
+        assert time.monotonic() < deadline, f"thread {thread} never waits"
+        request(PTRACE_DETACH)
+        time.sleep(0.002)
 
 
-def hang_until_end(thread):
+def hang_until_end(thread, waiting=False):
     """As `hang`, for a thread that is not the first one of a child: its process does not count as ended before its
     tracer has waited for the thread."""
-    hang(thread)
+    hang(thread, waiting)
     threading.Thread(target=os.waitpid, args=(thread, WAIT_ALL), daemon=True).start()
 
 

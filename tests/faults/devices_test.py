@@ -10,7 +10,7 @@ import unittest
 
 from cluster import COMMAND, LONG, PATIENCE, Process, can_trace, hang, hang_until_end
 
-# A thread that is stopped while it sleeps holds no lock.
+# The threads of devices sleep most of the time.
 SLOW = ["--emulate", "0=x0.02,1=x0.02"]
 
 
@@ -74,7 +74,7 @@ class Hung(OneProcess):
         """Stops the thread of a device; the main thread only waits for them."""
         self.wait_for_checkpoint(process)
         thread = next(thread for thread in threads_of(process) if thread != process.process.pid)
-        hang_until_end(thread)
+        hang_until_end(thread, waiting=True)
 
     def test_a_signal_leaves_a_checkpoint_although_a_device_hangs(self):
         for strategy in ("sync", "adaptive-sgd"):
@@ -113,7 +113,7 @@ class Hung(OneProcess):
                 process = self.train("cpu:1", "", "--emulate", "0=x0.01", *options)
                 self.wait_for_checkpoint(process)
                 self.wait_for_steps(process)
-                hang(process.process.pid)
+                hang(process.process.pid, waiting=True)
                 if code == 130:
                     os.kill(process.process.pid, signal.SIGINT)
                 self.assertEqual(process.finish(), code, process.said())
