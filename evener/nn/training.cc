@@ -42,4 +42,9 @@ int state_vectors(Optimizer optimizer) {
   return 0;
 }
 
+int second_moments(Optimizer optimizer) {
+  const bool has = optimizer == Optimizer::adam || optimizer == Optimizer::adagrad;
+  return has ? state_vectors(optimizer) : 0;
+}
+
 }  // namespace evener

@@ -28,6 +28,8 @@ Optimizer parse_optimizer(const std::string& name);
 
 /// How many state vectors, each laid out as the parameters, the rule keeps: 0, 1, 2, 1, 1.
 int state_vectors(Optimizer optimizer);
+/// Which of them holds the squares of gradients (v of adam, s of adagrad), counted from 1; 0: none.
+int second_moments(Optimizer optimizer);
 
 struct Training {
   Optimizer optimizer = Optimizer::adam;

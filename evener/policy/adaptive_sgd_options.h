@@ -1,7 +1,7 @@
 // The options of adaptive-sgd, and its sets of defaults: ours, those of [A], and those of the code
 // that its authors released. Ours: batches are parts of one batch by speed (batch_scaler.h), merges
-// are as frequent as their cost allows (merge_interval.h) and have neither perturbation nor
-// momentum, and the learning rate is that of a round of all devices.
+// are as frequent as their cost allows (merge_interval.h), include the second moments of Adam, and
+// have neither perturbation nor momentum, and the learning rate is that of a round of all devices.
 #pragma once
 
 #include <vector>
@@ -26,7 +26,8 @@ inline std::vector<Preset> adaptive_sgd_presets() {
                         {"scaler", "paper"},
                         {"rate-scaling", "linear"},
                         {"perturbation", "on"},
-                        {"gamma", "0.9"}}),
+                        {"gamma", "0.9"},
+                        {"moments", "own"}}),
           released_preset({{"b-max", "1024"},
                            {"b-min", "32"},
                            {"b-start", "min"},
@@ -38,6 +39,7 @@ inline std::vector<Preset> adaptive_sgd_presets() {
                            {"perturbation", "on"},
                            {"perturbation-from", "10"},
                            {"gamma", "0.9"},
+                           {"moments", "own"},
                            {"warmup", "10"}})};
 }
 

@@ -41,6 +41,7 @@ struct Assign {
 struct Merge {
   std::vector<double> weights;  // a_i; 0 for lost workers
   double momentum = 0;          // gamma
+  bool moments = false;         // also average the second moments of the optimizer, if it has them
 
   bool operator==(const Merge&) const = default;
 };

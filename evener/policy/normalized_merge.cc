@@ -10,7 +10,8 @@ NormalizedMerge::NormalizedMerge(const StrategyValues& v)
       threshold_(v.number("perturbation-threshold")),
       delta_(v.number("delta")),
       from_epoch_(v.number("perturbation-from")),
-      momentum_(v.number("gamma")) {}
+      momentum_(v.number("gamma")),
+      moments_(v.is("moments", "merged")) {}
 
 Merge NormalizedMerge::weigh(const std::vector<DeviceProgress>& progress,
                              const std::vector<int>& workers, const std::vector<double>& norms,
@@ -28,7 +29,7 @@ Merge NormalizedMerge::weigh(const std::vector<DeviceProgress>& progress,
     if (rule_ == "normalized" && equal) return of(worker).batch;
     return static_cast<double>(of(worker).updates);
   };
-  Merge merge{std::vector<double>(progress.size(), 0), momentum_};
+  Merge merge{std::vector<double>(progress.size(), 0), momentum_, moments_};
   double total = 0;
   for (const int worker : workers) total += share(worker);
   for (const int worker : workers) {
@@ -45,16 +46,20 @@ Merge NormalizedMerge::weigh(const std::vector<DeviceProgress>& progress,
 }
 
 std::vector<StrategyOption> normalized_merge_options() {
-  return {word_option("merge", {"normalized", "updates", "equal"},
-                      "weights of replicas: by batch size where updates are equal, else by "
-                      "updates; always by updates; all alike"),
-          word_option("perturbation", {"off", "on"},
-                      "favour the replica with most updates while weights are small"),
-          number_option("perturbation-threshold", "0.1", 0, kMostRows,
-                        "norm of w / number of parameters, above which nothing is perturbed"),
-          number_option("perturbation-from", "0", 0, kMostRows, "first epoch with perturbation"),
-          number_option("delta", "0.1", 0, 1, "size of the perturbation"),
-          number_option("gamma", "0", 0, 0.999, "momentum of merges")};
+  return {
+      word_option("merge", {"normalized", "updates", "equal"},
+                  "weights of replicas: by batch size where updates are equal, else by "
+                  "updates; always by updates; all alike"),
+      word_option("perturbation", {"off", "on"},
+                  "favour the replica with most updates while weights are small"),
+      number_option("perturbation-threshold", "0.1", 0, kMostRows,
+                    "norm of w / number of parameters, above which nothing is perturbed"),
+      number_option("perturbation-from", "0", 0, kMostRows, "first epoch with perturbation"),
+      number_option("delta", "0.1", 0, 1, "size of the perturbation"),
+      number_option("gamma", "0", 0, 0.999, "momentum of merges"),
+      word_option("moments", {"merged", "own"},
+                  "the second moments of Adam and AdaGrad are averaged with the replicas (ours), "
+                  "or each replica keeps its own")};
 }
 
 }  // namespace evener

@@ -23,6 +23,7 @@ class NormalizedMerge {
   std::string rule_;
   bool perturbs_;
   double threshold_, delta_, from_epoch_, momentum_;
+  bool moments_;
 };
 
 /// The options that it reads.

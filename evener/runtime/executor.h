@@ -60,10 +60,11 @@ class Executor {
   virtual MainSteps* main_steps() { return nullptr; }
 
   // What updates of the global model cost. Called after the update; virtual time advances by it.
-  virtual void pass_merge() {}
+  // `vectors`: how many of the model's size each worker sends and receives.
+  virtual void pass_merge(std::size_t /*vectors*/) {}
   virtual void pass_apply_pushes(std::size_t /*pushes*/) {}
   /// Bytes that a merge moves from and to a worker.
-  virtual std::size_t merge_bytes(int /*worker*/) const { return 0; }
+  virtual std::size_t merge_bytes(int /*worker*/, std::size_t /*vectors*/) const { return 0; }
 };
 
 }  // namespace evener

@@ -30,6 +30,8 @@ class ReplicaSharing : public Models {
   bool can_run(int /*worker*/, Work work) const final { return work == Work::local; }
 
   virtual void merge(const Merge& decision) = 0;
+  /// How many vectors of the model's size such a merge moves from and to each worker.
+  virtual std::size_t merged_vectors(const Merge& decision) const = 0;
   virtual void elastic_average(const ElasticAverage& decision) = 0;
   /// |w_i| / (number of parameters) of each worker's replica; 0 for a lost worker.
   virtual std::vector<double> norms() = 0;

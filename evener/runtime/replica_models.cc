@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "evener/device/vector/vector_kernels.h"
+#include "evener/runtime/merge_arithmetic.h"
 #include "evener/runtime/merge_walk.h"
 #include "evener/runtime/model_kinds.h"
 #include "evener/runtime/replica_distance.h"
@@ -16,15 +17,14 @@ namespace evener {
 
 namespace {
 
-constexpr std::size_t kMostBlock = 4096;
-
 struct ReplicaWorker {
   std::unique_ptr<Replica> replica;
   RowSet changed;  // since the last merge
   bool present = true;
-  FloatBuffer mirror{};  // host copy for merges, where the device has its own memory
-  bool current = false;  // the mirror equals the replica
-  double weight = 0;     // in the last merge: the largest decides whose optimizer state is kept
+  FloatBuffer mirror{};   // host copy for merges, where the device has its own memory
+  bool current = false;   // the mirror equals the replica
+  FloatBuffer moments{};  // a mirror of the second moments
+  double weight = 0;      // in the last merge: the largest decides whose optimizer state is kept
 };
 
 class ReplicaModels final : public ReplicaSharing {
@@ -36,7 +36,8 @@ class ReplicaModels final : public ReplicaSharing {
         sparse_(setup.network.sparse_input()),
         global_(layout_.size),
         walk_(whole_shard(setup.network), setup.merge_threads),
-        ever_(feature_rows(setup.network)) {
+        ever_(feature_rows(setup.network)),
+        moments_(second_moments(setup.training.optimizer)) {
     for (std::size_t i = 0; i < setup.devices.size(); ++i) {
       workers_.push_back(
           {setup.devices[i]->make_replica(setup.network, training_of_worker(setup.training, i)),
@@ -59,8 +60,19 @@ class ReplicaModels final : public ReplicaSharing {
   }
 
   void merge(const Merge& decision) override {
+    const bool on_device = decision.momentum == 0 && merges_on_device_ && merge_on_device(decision);
+    if (!on_device) merge_on_host(decision);
+    if (merged_vectors(decision) > 1) average_moments(decision.weights);
+    for (auto& worker : workers_) {
+      if (worker.present) worker.changed.clear();
+    }
+  }
+  std::size_t merged_vectors(const Merge& decision) const override {
+    return decision.moments && moments_ > 0 ? 2 : 1;
+  }
+
+  void merge_on_host(const Merge& decision) {
     const bool momentum = decision.momentum > 0;
-    if (!momentum && merges_on_device_ && merge_on_device(decision)) return;
     if (momentum) keep_previous();
     auto views = take_all();
     const std::vector<double> weights = shares_of_present(decision.weights, views);
@@ -69,10 +81,7 @@ class ReplicaModels final : public ReplicaSharing {
     // Rows that no replica changed are equal in all replicas, and a merge keeps them if the weights
     // add up to one. With momentum, every row that was ever changed keeps moving; after weights
     // that did not add up to one, every row does.
-    RowSet now(sparse_ ? layout_.layers.front().weight.rows : 0);
-    for (auto& worker : workers_) {
-      if (worker.present) now.add(worker.changed);
-    }
+    const RowSet now = changed();
     if (momentum) ever_.add(now);
     const auto& rows = momentum ? ever_.rows() : now.rows();
     const bool everything = !sparse_ || everywhere_ || std::abs(total - 1) > 1e-9;
@@ -80,12 +89,7 @@ class ReplicaModels final : public ReplicaSharing {
     const float gamma = static_cast<float>(decision.momentum);
     walk_.walk(everything ? nullptr : &rows, [&](std::size_t at, std::size_t n) {
       std::array<float, kMostBlock> sum;
-      std::fill_n(sum.begin(), n, 0.0F);
-      for (std::size_t i = 0; i < views.size(); ++i) {
-        const auto weight = static_cast<float>(weights[i]);
-        if (views[i].size() == 0 || weight == 0) continue;
-        for (std::size_t j = 0; j < n; ++j) sum[j] += weight * views[i][at + j];
-      }
+      weighted_sum(views, weights, at, n, sum);
       if (momentum) {
         for (std::size_t j = 0; j < n; ++j) {
           sum[j] += gamma * (global_[at + j] - previous_[at + j]);
@@ -98,9 +102,26 @@ class ReplicaModels final : public ReplicaSharing {
       }
     });
     give_all(std::move(views), everything ? nullptr : &rows);
-    for (auto& worker : workers_) {
-      if (worker.present) worker.changed.clear();
-    }
+  }
+
+  /// The sums of squares that scale the steps, of the rows that some replica has changed. A weight
+  /// with rare gradients needs those of all replicas: one that has seen none of them takes full
+  /// steps by the small gradients between them.
+  void average_moments(const std::vector<double>& weights) {
+    const RowSet now = changed();
+    const auto* rows = sparse_ ? &now.rows() : nullptr;
+    auto views = take_all(moments_);
+    std::vector<double> shares = shares_of_present(weights, views);
+    const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
+    for (double& share : shares) share /= total;
+    walk_.walk(rows, [&](std::size_t at, std::size_t n) {
+      std::array<float, kMostBlock> sum;
+      weighted_sum(views, shares, at, n, sum);
+      for (auto& view : views) {
+        if (view.size() > 0) std::copy_n(sum.begin(), n, view.data() + at);
+      }
+    });
+    give_all(std::move(views), rows, moments_);
   }
 
   /// Merges on the device where all replicas are in the memory of one device: only the result goes
@@ -108,13 +129,12 @@ class ReplicaModels final : public ReplicaSharing {
   bool merge_on_device(const Merge& decision) {
     std::vector<Replica*> replicas;
     std::vector<float> weights;
-    RowSet now(feature_rows(network_));
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       if (!workers_[i].present) continue;
       replicas.push_back(workers_[i].replica.get());
       weights.push_back(static_cast<float>(decision.weights[i]));
-      now.add(workers_[i].changed);
     }
+    const RowSet now = changed();
     const double total = std::accumulate(decision.weights.begin(), decision.weights.end(), 0.0);
     if (replicas.size() < 2 || everywhere_ || std::abs(total - 1) > 1e-6) return false;
     const Blocks blocks = blocks_of(network_, layout_, now.rows());
@@ -137,7 +157,6 @@ class ReplicaModels final : public ReplicaSharing {
         std::copy_n(global_.data() + at, n, worker.mirror.data() + at);
       });
       worker.current = true;
-      worker.changed.clear();
     }
     return true;
   }
@@ -154,21 +173,7 @@ class ReplicaModels final : public ReplicaSharing {
     const auto pull = static_cast<float>(decision.pull);
     const auto gamma = static_cast<float>(decision.momentum);
     walk_.walk(sparse_ ? &ever_.rows() : nullptr, [&](std::size_t at, std::size_t n) {
-      for (std::size_t j = at; j < at + n; ++j) {
-        const float z = global_[j];
-        float sum = 0;
-        for (std::size_t i = 0; i < views.size(); ++i) {
-          if (views[i].size() == 0) continue;
-          const float distance = pull * (views[i][j] - z);
-          views[i][j] -= distance;
-          sum += distance;
-        }
-        if (momentum) {
-          sum += gamma * (z - previous_[j]);
-          previous_[j] = z;
-        }
-        global_[j] = z + sum;
-      }
+      pull_together(views, pull, gamma, at, n, global_, momentum ? &previous_ : nullptr);
     });
     give_all(std::move(views), sparse_ ? &ever_.rows() : nullptr);
   }
@@ -304,23 +309,37 @@ class ReplicaModels final : public ReplicaSharing {
     const auto index = static_cast<std::size_t>(&worker - workers_.data());
     if (!attempt(index, true, work)) leave(index);
   }
-  /// Copies only the rows that the replica's steps have changed.
-  void refresh(ReplicaWorker& worker) {
-    if (worker.current) return;
-    worker.replica->store_blocks(0, blocks_of(network_, layout_, worker.changed.rows()),
-                                 worker.mirror.span());
-    worker.current = true;
+  /// Rows of a sparse input layer that some replica has changed since the last merge.
+  RowSet changed() const {
+    RowSet rows(feature_rows(network_));
+    for (const auto& worker : workers_) {
+      if (worker.present) rows.add(worker.changed);
+    }
+    return rows;
   }
-  /// The parameters of the workers that are present, in host memory; empty for the others.
-  std::vector<FloatBuffer> take_all() {
+  /// The host copy of a vector of a device with its own memory.
+  FloatBuffer& mirror_of(ReplicaWorker& worker, int vector) {
+    if (vector == 0) return worker.mirror;
+    if (worker.moments.size() == 0) worker.moments = FloatBuffer(layout_.size);
+    return worker.moments;
+  }
+  /// Copies only the rows that the replica's steps have changed.
+  void refresh(ReplicaWorker& worker, int vector = 0) {
+    if (vector == 0 && worker.current) return;
+    worker.replica->store_blocks(vector, blocks_of(network_, layout_, worker.changed.rows()),
+                                 mirror_of(worker, vector).span());
+    if (vector == 0) worker.current = true;
+  }
+  /// A vector of the workers that are present, in host memory; empty for the others.
+  std::vector<FloatBuffer> take_all(int vector = 0) {
     std::vector<FloatBuffer> views(workers_.size());
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       ReplicaWorker& worker = workers_[i];
       if (!worker.present) continue;
       if (!worker.replica->remote()) {
-        views[i] = worker.replica->take(0);
-      } else if (attempt(i, false, [&] { refresh(worker); })) {
-        views[i] = FloatBuffer::view(worker.mirror);
+        views[i] = worker.replica->take(vector);
+      } else if (attempt(i, false, [&] { refresh(worker, vector); })) {
+        views[i] = FloatBuffer::view(mirror_of(worker, vector));
       } else {
         leave(i);
         worker.changed.clear();
@@ -329,19 +348,21 @@ class ReplicaModels final : public ReplicaSharing {
     return views;
   }
   /// Gives back what a merge changed: these rows and the dense layers (null: everything).
-  void give_all(std::vector<FloatBuffer> views, const std::vector<std::uint32_t>* rows) {
+  void give_all(std::vector<FloatBuffer> views, const std::vector<std::uint32_t>* rows,
+                int vector = 0) {
     for (std::size_t i = 0; i < views.size(); ++i) {
       ReplicaWorker& worker = workers_[i];
       if (views[i].size() == 0) continue;
       if (!worker.replica->remote()) {
-        worker.replica->give(0, std::move(views[i]));
+        worker.replica->give(vector, std::move(views[i]));
         continue;
       }
       on_device(worker, [&] {
+        const auto values = mirror_of(worker, vector).span();
         if (rows == nullptr) {
-          worker.replica->load(0, worker.mirror.span());
+          worker.replica->load(vector, values);
         } else {
-          worker.replica->load_blocks(0, blocks_of(network_, layout_, *rows), worker.mirror.span());
+          worker.replica->load_blocks(vector, blocks_of(network_, layout_, *rows), values);
         }
       });
     }
@@ -360,6 +381,7 @@ class ReplicaModels final : public ReplicaSharing {
   FloatBuffer global_, previous_;
   MergeWalk walk_;
   RowSet ever_;              // rows that some replica has changed at any time
+  int moments_;              // the vector of second moments; 0: the optimizer has none
   bool everywhere_ = false;  // every row has momentum
   std::vector<ReplicaWorker> workers_;
   FloatBuffer own_;  // parameters of the replica that evaluates, until resume()

@@ -151,7 +151,7 @@ void Scheduler::merge(const Merge& decision) {
   check_all_idle("Merge");
   check_weights("Merge", decision.weights);
   if (is_last_merge()) measure_distance(replicas);
-  merge_all([&] { replicas.merge(decision); });
+  merge_all([&] { replicas.merge(decision); }, replicas.merged_vectors(decision));
 }
 
 void Scheduler::elastic_average(const ElasticAverage& decision) {
@@ -180,16 +180,16 @@ void Scheduler::measure_norms() {
 }
 
 template <class F>
-void Scheduler::merge_all(F merge) {
+void Scheduler::merge_all(F merge, std::size_t vectors) {
   const Seconds begin = executor_.now();
   {
     const MainSteps::Step step(executor_.main_steps());
     merge();
   }
-  executor_.pass_merge();
+  executor_.pass_merge(vectors);
   timeline_.add_merge(begin, executor_.now());
   for (int i = 0; i < static_cast<int>(statuses_.size()); ++i) {
-    if (!status(i).lost) timeline_.add_message(i, executor_.merge_bytes(i));
+    if (!status(i).lost) timeline_.add_message(i, executor_.merge_bytes(i, vectors));
   }
   drop_failures();
   ledger_.mark_all_merged();

@@ -86,9 +86,9 @@ class Scheduler {
   void elastic_average(const ElasticAverage& decision);
   void apply(const Apply& decision);
   void measure_norms();
-  /// Runs a merge over all workers and sends Merged.
+  /// Runs a merge over all workers and sends Merged. `vectors`: how many each worker sends.
   template <class F>
-  void merge_all(F merge);
+  void merge_all(F merge, std::size_t vectors = 1);
   /// Whether the next merge is the last one of this call of run_epoch.
   bool is_last_merge() const { return pausing_ || ledger_.exhausted(); }
   /// A worker whose device fails meanwhile is left out, here and in the merge that follows.

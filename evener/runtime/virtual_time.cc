@@ -130,9 +130,9 @@ class VirtualTime final : public Executor {
     return joined;
   }
 
-  std::size_t merge_bytes(int worker) const override {
+  std::size_t merge_bytes(int worker, std::size_t vectors) const override {
     const bool linked = timings_[static_cast<std::size_t>(worker)].model().bandwidth > 0;
-    return linked ? 2 * models_.bytes() : 0;
+    return linked ? 2 * vectors * models_.bytes() : 0;
   }
   void pass_apply_pushes(std::size_t pushes) override {
     const auto touched = static_cast<double>(models_.bytes() * (pushes + 1));
@@ -140,12 +140,11 @@ class VirtualTime final : public Executor {
   }
 
   /// Replicas go to the host and back over their links in parallel; the host reads all of them.
-  void pass_merge() override {
+  void pass_merge(std::size_t vectors) override {
+    const std::size_t bytes = vectors * models_.bytes();
     Seconds longest = 0;
-    for (const auto& timing : timings_) {
-      longest = std::max(longest, 2 * timing.transfer(models_.bytes()));
-    }
-    const auto read = static_cast<double>(models_.bytes() * (timings_.size() + 1));
+    for (const auto& timing : timings_) longest = std::max(longest, 2 * timing.transfer(bytes));
+    const auto read = static_cast<double>(bytes * (timings_.size() + 1));
     now_ += longest + read / merge_bandwidth_;
   }
 

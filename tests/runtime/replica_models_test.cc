@@ -1,5 +1,6 @@
 // Merges of replicas, which look only at changed rows, compared with the formula over every row.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "tests/device/has_device.h"
@@ -22,15 +23,22 @@ class ReplicaModelsTest : public testing::TestWithParam<std::string> {
     network_.features = data_.feature_count;
     network_.labels = data_.label_count;
     network_.hidden = {8};
-    training_.optimizer = Optimizer::sgd;
     size_ = layout_of(network_).size;
-    ModelSetup setup{network_, training_, &data_, {}};
     for (std::size_t i = 0; i < kWorkers; ++i) {
       devices_.push_back(
           make_test_device(GetParam() == "parts" ? "opencl:0.0." + std::to_string(i) : GetParam()));
-      setup.devices.push_back(devices_.back().get());
-      replicas_.push_back(
-          devices_.back()->make_replica(network_, training_of_worker(training_, i)));
+    }
+    use(Optimizer::sgd);
+  }
+
+  /// New models and references.
+  void use(Optimizer optimizer) {
+    training_.optimizer = optimizer;
+    ModelSetup setup{network_, training_, &data_, {}};
+    replicas_.clear();
+    for (std::size_t i = 0; i < kWorkers; ++i) {
+      setup.devices.push_back(devices_[i].get());
+      replicas_.push_back(devices_[i]->make_replica(network_, training_of_worker(training_, i)));
     }
     models_ = make_replica_models(setup);
     FloatBuffer start(size_);
@@ -70,6 +78,20 @@ class ReplicaModelsTest : public testing::TestWithParam<std::string> {
       for (auto& view : views) view[j] = global_[j];
     }
     give(std::move(views));
+    if (decision.moments) average_moments(decision);
+  }
+  void average_moments(const Merge& decision) {
+    const int vector = second_moments(training_.optimizer);
+    std::vector<FloatBuffer> views = take(vector);
+    for (std::size_t j = 0; j < size_; ++j) {
+      double sum = 0, total = 0;
+      for (std::size_t i = 0; i < kWorkers; ++i) {
+        sum += decision.weights[i] * views[i][j];
+        total += decision.weights[i];
+      }
+      for (auto& view : views) view[j] = static_cast<float>(sum / total);
+    }
+    give(std::move(views), vector);
   }
 
   void elastic_average(const ElasticAverage& decision) {
@@ -94,13 +116,13 @@ class ReplicaModelsTest : public testing::TestWithParam<std::string> {
     for (std::size_t j = 0; j < size_; ++j) ASSERT_NEAR(actual[j], global_[j], 1e-5) << j;
   }
 
-  std::vector<FloatBuffer> take() {
+  std::vector<FloatBuffer> take(int vector = 0) {
     std::vector<FloatBuffer> views;
-    for (auto& replica : replicas_) views.push_back(replica->take(0));
+    for (auto& replica : replicas_) views.push_back(replica->take(vector));
     return views;
   }
-  void give(std::vector<FloatBuffer> views) {
-    for (std::size_t i = 0; i < kWorkers; ++i) replicas_[i]->give(0, std::move(views[i]));
+  void give(std::vector<FloatBuffer> views, int vector = 0) {
+    for (std::size_t i = 0; i < kWorkers; ++i) replicas_[i]->give(vector, std::move(views[i]));
   }
 
   Dataset data_ = small_data(200, 400);
@@ -140,6 +162,28 @@ TEST_P(ReplicaModelsTest, WeightsThatDoNotAddUpToOneMoveEveryRowFromThenOn) {
     merge({{i == 3 ? 0.3 : 0.25, 0.75}, 0.5});
   }
   expect_same();
+}
+
+// Also with weights that do not add up to one: a mean of squares has to stay one.
+TEST_P(ReplicaModelsTest, MergesSecondMomentsWithTheParameters) {
+  for (const Optimizer optimizer : {Optimizer::adam, Optimizer::adagrad}) {
+    use(optimizer);
+    const int vector = second_moments(optimizer);
+    EXPECT_EQ(models_->merged_vectors({{0.25, 0.75}, 0, true}), 2U);
+    EXPECT_EQ(models_->merged_vectors({{0.25, 0.75}, 0, false}), 1U);
+    for (int i = 0; i < 5; ++i) {
+      step();
+      merge({{i == 3 ? 0.3 : 0.25, 0.75}, 0, true});
+    }
+    expect_same();
+    const FloatBuffer moments = models_->take(vector);
+    const FloatBuffer expected = replicas_[1]->take(vector);
+    for (std::size_t j = 0; j < size_; ++j) {
+      ASSERT_NEAR(moments[j], expected[j], 1e-3 * std::abs(expected[j])) << j;
+    }
+  }
+  use(Optimizer::sgd);
+  EXPECT_EQ(models_->merged_vectors({{0.25, 0.75}, 0, true}), 1U);
 }
 
 TEST_P(ReplicaModelsTest, ElasticAveragingWithMomentum) {

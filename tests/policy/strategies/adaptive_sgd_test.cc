@@ -110,6 +110,18 @@ TEST(AdaptiveSgd, OneDeviceIsPlainTrainingWithOuterMomentum) {
   for (const auto& task : toy.tasks) EXPECT_EQ(task.assign.rows, 64U);
 }
 
+TEST(AdaptiveSgd, SecondMomentsAreMergedByDefaultAndNotInThePaper) {
+  for (const auto& [strategy, merged] :
+       {std::pair{"adaptive-sgd", true}, std::pair{"adaptive-sgd:moments=own", false},
+        std::pair{"adaptive-sgd:preset=paper", false},
+        std::pair{"adaptive-sgd:preset=released", false}}) {
+    Toy toy(strategy, {replica_worker(1e-4), replica_worker(2e-4)}, 64);
+    EXPECT_TRUE(toy.epoch(64 * 100));
+    ASSERT_FALSE(toy.merges.empty());
+    for (const Merge& merge : toy.merges) EXPECT_EQ(merge.moments, merged) << strategy;
+  }
+}
+
 TEST(AdaptiveSgd, TheReleasedPresetWarmsUpAtTheSmallestBatchAndMovesByFixedSteps) {
   Toy toy("adaptive-sgd:preset=released", {replica_worker(1e-4, 0), replica_worker(4e-4, 0)}, 64);
   std::vector<double> rates;
