@@ -17,7 +17,8 @@ BatchScaler::BatchScaler(const PolicyConfig& config) {
   }
   beta_ = v.number("beta", least_ / 2);
   fixed_step_ = v.is("scaler", "released");
-  by_throughput_ = v.is("scaler", "throughput");
+  splits_ = v.is("scaler", "split");
+  by_throughput_ = splits_ || v.is("scaler", "throughput");
   moves_ = !v.is("scaler", "off");
   anchored_ = v.is("rate-scaling", "anchored");
   linear_ = v.is("rate-scaling", "linear");
@@ -27,14 +28,12 @@ BatchScaler::BatchScaler(const PolicyConfig& config) {
   decay_ = v.number("rate-decay");
   start_ = v.is("b-start", "max") ? most_ : least_;
   mega_batch_ = static_cast<std::size_t>(v.number("mega-batch", 0) * most_);
-  splits_ = v.is("scaler", "split");
   workers_ = std::max(1, config.workers);
 }
 
 void BatchScaler::join(int worker) {
   if (progress_.size() <= index(worker)) progress_.resize(index(worker) + 1);
-  const double start = splits_ ? start_ / workers_ : start_;
-  progress_[index(worker)] = {start, 0, 0, 0};
+  progress_[index(worker)] = {splits_ ? start_ / workers_ : start_, 0, 0, 0};
 }
 
 void BatchScaler::begin_mega_batch() {
@@ -52,7 +51,7 @@ void BatchScaler::finished(const Finished& event) {
 
 void BatchScaler::scale(const std::vector<int>& workers) {
   if (!moves_ || workers.size() < 2 || warming_up()) return;
-  if (by_throughput_ || splits_) {
+  if (by_throughput_) {
     scale_by_throughput(workers);
   } else {
     scale_by_updates(workers);
@@ -124,14 +123,14 @@ std::vector<StrategyOption> batch_size_options() {
                     "between two merges [batches of b-max]; auto: so that merges take merge-share "
                     "of the time (ours)"),
       number_option("merge-share", "0.1", 0.001, 1, "of mega-batch=auto: share of the time"),
-      word_option("scaler", {"split", "throughput", "paper", "released", "off"},
-                  "batch sizes are parts of b-max by the measured rates (ours); are b-max for the "
-                  "fastest device, and others by the rates (ours); move by beta times the updates "
+      word_option("scaler", {"throughput", "split", "paper", "released", "off"},
+                  "batch sizes are b-max for the fastest device, and others by the measured rates "
+                  "(ours); are parts of b-max by the rates (ours); move by beta times the updates "
                   "ahead; by beta; not at all"),
       number_option("beta", "auto", 0, kMostRows,
                     "rows for each update ahead of the mean; auto: b-min/2"),
-      number_option("smoothing", "0.5", 0.01, 1, "of scaler throughput: weight of the newest rate"),
-      number_option("dead-band", "0.05", 0, 1, "of scaler throughput: smaller moves are not made"),
+      number_option("smoothing", "0.5", 0.01, 1, "of scalers by rates: weight of the newest rate"),
+      number_option("dead-band", "0.05", 0, 1, "of scalers by rates: smaller moves are not made"),
       word_option("rate-scaling", {"anchored", "linear", "off"},
                   "the learning rate of a step follows its rows (--reference-batch; ours); moves "
                   "with the batch size, from its value at b-start; is the same for all")};

@@ -67,10 +67,16 @@ void FreeRunning::give_batch(int worker) {
 
 Assign FreeRunning::hogbatch(int worker, std::size_t rows) {
   const WorkerTraits& traits = workers_.at(worker).traits;
-  Assign assign = traits.in_place ? workers_.assign(worker, rows, Work::in_place, 1, traits.threads)
+  Assign assign = traits.in_place ? workers_.assign(worker, std::min(rows, most_rows(traits)),
+                                                    Work::in_place, 1, traits.threads)
                                   : workers_.assign(worker, rows, Work::copied);
   if (!anchored_) assign.update_rows = kAnyRows;
   return assign;
+}
+
+std::size_t FreeRunning::most_rows(const WorkerTraits& traits) const {
+  if (cpu_rows_ == 0) return kMostRows;
+  return std::max<std::size_t>(1, cpu_rows_ / static_cast<std::size_t>(traits.threads));
 }
 
 void FreeRunning::assign_idle() {
@@ -82,7 +88,10 @@ StrategyOption cpu_batch_option(const std::string& value, const std::string& hel
 }
 
 std::vector<StrategyOption> hogbatch_options() {
-  return {cpu_batch_option("auto", "; auto: a quarter of the run's batch size"),
+  return {cpu_batch_option(
+              "auto",
+              "; auto: a quarter of the run's batch size, and at most 1/16 of an epoch for "
+              "all threads"),
           number_option("accelerator-batch", "auto", 1, kMostRows,
                         "rows of one step of an accelerator; auto: the run's batch size"),
           word_option("rate-scaling", {"anchored", "off"},
@@ -99,6 +108,12 @@ std::vector<StrategyOption> hogbatch_options() {
 std::size_t cpu_batch(const PolicyConfig& config) {
   const auto auto_batch = static_cast<double>(std::max<std::size_t>(1, config.own_batch() / 4));
   return static_cast<std::size_t>(config.values.number("cpu-batch", auto_batch));
+}
+
+std::size_t most_cpu_rows(const PolicyConfig& config) {
+  constexpr std::size_t kTasksPerEpoch = 16;
+  if (config.rows == 0 || !config.values.is("cpu-batch", "auto")) return 0;
+  return std::max<std::size_t>(1, config.rows / kTasksPerEpoch);
 }
 
 std::size_t accelerator_batch(const PolicyConfig& config) {

@@ -22,9 +22,13 @@ class FreeRunning : public Policy {
   const WorkerSet& workers() const { return workers_; }
 
   /// `anchored`: the learning rate of a step follows its rows (nn/rate_rule.h). `shares_tail`:
-  /// at the end of an epoch slow workers get smaller batches (epoch_tail.h).
-  explicit FreeRunning(bool anchored = true, bool shares_tail = true)
-      : anchored_(anchored), shares_tail_(shares_tail) {}
+  /// at the end of an epoch slow workers get smaller batches (epoch_tail.h). `cpu_rows`: the most
+  /// rows of a CPU's task; 0: no limit.
+  explicit FreeRunning(bool anchored = true, bool shares_tail = true, std::size_t cpu_rows = 0)
+      : anchored_(anchored), shares_tail_(shares_tail), cpu_rows_(cpu_rows) {}
+
+  /// The most rows of a sub-batch, where the worker trains in place.
+  std::size_t most_rows(const WorkerTraits& traits) const;
 
   /// In place: one sub-batch per thread. Otherwise: one batch on a copy.
   Assign hogbatch(int worker, std::size_t rows);
@@ -34,6 +38,7 @@ class FreeRunning : public Policy {
   void assign_idle();
 
   bool anchored_, shares_tail_;
+  std::size_t cpu_rows_;
   EpochTail tail_;
   Decisions decisions_;
   WorkerSet workers_;
@@ -45,6 +50,9 @@ StrategyOption cpu_batch_option(const std::string& value, const std::string& hel
 /// The options of hogbatch and adaptive-hogbatch.
 std::vector<StrategyOption> hogbatch_options();
 std::size_t cpu_batch(const PolicyConfig& config);
+/// The most rows of a CPU's task if cpu-batch is auto: its threads step on a model that others
+/// change meanwhile, and an epoch waits for its last task. 0: no limit.
+std::size_t most_cpu_rows(const PolicyConfig& config);
 std::size_t accelerator_batch(const PolicyConfig& config);
 /// rate-scaling=anchored.
 bool is_anchored(const StrategyValues& values);

@@ -23,6 +23,7 @@ struct PolicyConfig {
   int workers = 1;                   // at the start of the run
   std::size_t batch = 256;           // rows of one update, over all devices
   std::size_t batch_per_device = 0;  // 0: not given
+  std::size_t rows = 0;              // of an epoch; 0: not known
   std::uint64_t seed = 1;            // of random choices
   StrategyValues values;
 

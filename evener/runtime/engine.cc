@@ -72,6 +72,7 @@ std::unique_ptr<Policy> policy_of(const EngineSetup& setup) {
                                                          : setup.devices.size());
   config.batch = setup.batch;
   config.batch_per_device = setup.batch_per_device;
+  if (setup.plan.data != nullptr) config.rows = setup.plan.row_count();
   config.seed = setup.plan.seed;
   config.values = setup.strategy.values;
   return setup.strategy.strategy->make(config);

@@ -1,6 +1,7 @@
 // Claims of the papers as tests in virtual time, on real data: what reproduces, and what does not.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <string>
@@ -78,6 +79,14 @@ struct Claim {
     return comparison;
   }
 };
+
+/// The median loss of a strategy's runs at the evaluation of this index.
+inline double middle_loss(const ComparedStrategy& strategy, std::size_t evaluation) {
+  std::vector<double> losses;
+  for (const auto& run : strategy.runs) losses.push_back(run.curve[evaluation].quality);
+  std::sort(losses.begin(), losses.end());
+  return losses[losses.size() / 2];
+}
 
 inline double median_time(const Comparison& comparison, std::size_t strategy) {
   return comparison.strategies[strategy].time_to_target().median;

@@ -28,7 +28,7 @@ struct DeviceBatch {
 class AdaptiveHogbatch final : public FreeRunning {
  public:
   explicit AdaptiveHogbatch(const PolicyConfig& config)
-      : FreeRunning(is_anchored(config.values), shares_tail(config.values)),
+      : FreeRunning(is_anchored(config.values), shares_tail(config.values), most_cpu_rows(config)),
         cpu_(batch_bounds(config, "cpu", cpu_batch(config), {0.5, 1})),
         accelerator_(batch_bounds(config, "accelerator", accelerator_batch(config), {1, 2})),
         growth_(config.values.number("growth")),
@@ -39,9 +39,14 @@ class AdaptiveHogbatch final : public FreeRunning {
   void joined(int worker) override {
     if (devices_.size() <= static_cast<std::size_t>(worker)) devices_.resize(worker + 1U);
     DeviceBatch& device = device_of(worker);
-    const BatchBounds& bounds = workers().at(worker).traits.in_place ? cpu_ : accelerator_;
+    const WorkerTraits& traits = workers().at(worker).traits;
+    const BatchBounds& bounds = traits.in_place ? cpu_ : accelerator_;
     device.least = bounds.least;
     device.most = bounds.most;
+    if (traits.in_place) {
+      device.most = std::min(device.most, static_cast<double>(most_rows(traits)));
+      device.least = std::min(device.least, device.most);
+    }
     device.batch = std::clamp(bounds.first, device.least, device.most);
     // A new worker is neither ahead nor behind.
     const auto [least, most] = updates_of_others(worker);

@@ -14,7 +14,7 @@ constexpr const char* kName = "hogbatch";
 class Hogbatch final : public FreeRunning {
  public:
   explicit Hogbatch(const PolicyConfig& config)
-      : FreeRunning(is_anchored(config.values), shares_tail(config.values)),
+      : FreeRunning(is_anchored(config.values), shares_tail(config.values), most_cpu_rows(config)),
         cpu_batch_(cpu_batch(config)),
         accelerator_batch_(accelerator_batch(config)) {}
 

@@ -219,31 +219,40 @@ TEST(AdaptiveSgd, AsPublishedTheRuleGetsStuckWhereItsStepLeavesTheBounds) {
   EXPECT_GT(difference(last), 30U);
 }
 
-TEST(AdaptiveSgd, ByDefaultBatchesArePartsOfOneBatchBySpeed) {
+TEST(AdaptiveSgd, ByDefaultTheFastestGetsWholeBatchesAndOthersPartsBySpeed) {
   Toy toy("adaptive-sgd", {replica_worker(1e-4, 0), replica_worker(3e-4, 0)}, 256);
+  EXPECT_TRUE(toy.epoch(256 * 200));
+  EXPECT_EQ(toy.tasks.front().assign.rows, 256U);
+  EXPECT_EQ(largest_batch(toy, 0), 256U);
+  EXPECT_EQ(largest_batch(toy, 1), 85U);
+  for (const auto& merge : toy.merges) EXPECT_EQ(merge.momentum, 0);
+  // The learning rate is that of a round: the mean of the replicas' steps is a step on its rows.
+  EXPECT_EQ(toy.tasks.back().assign.update_rows, 256U + 85U);
+  EXPECT_EQ(toy.tasks.back().assign.rate, 1);
+}
+
+TEST(AdaptiveSgd, SplitBatchesArePartsOfOneBatchBySpeed) {
+  Toy toy("adaptive-sgd:scaler=split", {replica_worker(1e-4, 0), replica_worker(3e-4, 0)}, 256);
   EXPECT_TRUE(toy.epoch(256 * 200));
   EXPECT_EQ(toy.tasks.front().assign.rows, 128U) << "speeds are not known yet";
   EXPECT_EQ(largest_batch(toy, 0), 192U);
   EXPECT_EQ(largest_batch(toy, 1), 64U);
-  for (const auto& merge : toy.merges) EXPECT_EQ(merge.momentum, 0);
-  // The learning rate is that of a round: the mean of the replicas' steps is a step on its rows.
   EXPECT_EQ(toy.tasks.back().assign.update_rows, 256U);
-  EXPECT_EQ(toy.tasks.back().assign.rate, 1);
 }
 
 TEST(AdaptiveSgd, MergesAreAsFrequentAsTheirShareOfTheTimeAllows) {
-  // A round of 256 rows takes 12.8 ms on two equal devices.
+  // A round of 512 rows takes 25.6 ms on two equal devices.
   const auto merges = [](double merge_seconds, const std::string& options = "") {
     Toy toy("adaptive-sgd" + options, {replica_worker(1e-4, 0), replica_worker(1e-4, 0)}, 256);
     toy.merge_seconds = merge_seconds;
-    EXPECT_TRUE(toy.epoch(256 * 1000));
+    EXPECT_TRUE(toy.epoch(512 * 1000));
     return toy.merges.size();
   };
   EXPECT_GT(merges(0), 900U) << "free: after every round";
-  const std::size_t at_a_round = merges(12.8e-3);  // a tenth of the time: one in ten rounds
+  const std::size_t at_a_round = merges(25.6e-3);  // a tenth of the time: one in ten rounds
   EXPECT_GT(at_a_round, 80U);
   EXPECT_LT(at_a_round, 125U);
-  EXPECT_NEAR(static_cast<double>(merges(12.8e-3, ":merge-share=0.2")),
+  EXPECT_NEAR(static_cast<double>(merges(25.6e-3, ":merge-share=0.2")),
               2.0 * static_cast<double>(at_a_round), 0.3 * static_cast<double>(at_a_round));
   EXPECT_LE(merges(10), 25U) << "dear: at most 100 rounds apart";
 }

@@ -5,10 +5,11 @@
 namespace evener {
 namespace {
 
-std::unique_ptr<Policy> make(const std::string& text) {
+std::unique_ptr<Policy> make(const std::string& text, std::size_t rows = 0) {
   const auto choice = parse_strategy(text);
   PolicyConfig config;
   config.workers = 2;
+  config.rows = rows;
   config.values = choice.values;
   return choice.strategy->make(config);
 }
@@ -43,6 +44,24 @@ TEST(AdaptiveHogbatch, AWorkerThatIsAheadGetsLargerBatchesAndOneBehindSmaller) {
   EXPECT_EQ(policy->on(Finished{1, 512, 0.1}), (Decisions{Assign{1, 256, 1, 1, Work::copied}}));
   EXPECT_EQ(policy->on(Finished{1, 256, 0.1}), (Decisions{Assign{1, 128, 1, 1, Work::copied}}));
   EXPECT_EQ(policy->on(Finished{1, 128, 0.1}), (Decisions{Assign{1, 128, 1, 1, Work::copied}}));
+}
+
+// Batches of 256: a quarter is 64. A sixteenth of an epoch is divided among four threads.
+TEST(Hogbatch, ACpuTrainsASmallPartOfAnEpochAtOnce) {
+  for (const auto& [rows, expected] :
+       {std::pair{100'000U, 64U}, std::pair{1600U, 25U}, std::pair{20U, 1U}}) {
+    for (const char* strategy : {"hogbatch", "adaptive-hogbatch"}) {
+      const auto policy = make(strategy, rows);
+      policy->on(Joined{0, kCpu});
+      policy->on(Joined{1, kCard});
+      const auto decisions = policy->on(EpochBegan{0, rows});
+      EXPECT_EQ(std::get<Assign>(decisions.at(0)).rows, expected) << strategy;
+      EXPECT_EQ(std::get<Assign>(decisions.at(1)).rows, 256U) << strategy;
+    }
+    const auto given = make("hogbatch:cpu-batch=64", rows);
+    given->on(Joined{0, kCpu});
+    EXPECT_EQ(std::get<Assign>(given->on(EpochBegan{0, rows}).at(0)).rows, 64U);
+  }
 }
 
 TEST(AdaptiveHogbatch, LostWritesCountAsFewerUpdates) {
