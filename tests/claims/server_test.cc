@@ -49,16 +49,17 @@ Comparison on_nodes(const ClaimSet& set, const std::vector<double>& slowness) {
   return claim.run();
 }
 
-/// With fewer epochs and learning rates, so that it takes half of the time. The target is the loss
-/// of bsp after seven of the ten epochs: near its last loss, chance would decide.
+/// With fewer epochs and one learning rate, which is near the best of all three, but five seeds:
+/// differences of a tenth would drown in the choice among few rates. The target is the loss of bsp
+/// after seven of the ten epochs: near its last loss, chance would decide.
 Comparison in_short_on(const ClaimSet& set, std::vector<DeviceModel> nodes) {
   Claim claim = claim_on(set, std::move(nodes));
   claim.train.epochs = 10;
   claim.train.learning_rate = 3;
+  claim.options.seeds = 5;
   Claim reference = claim;
   reference.options.strategies = {"bsp"};
   claim.options.target = middle_loss(reference.run().strategies[0], 6);
-  claim.options.grid = {1, 1.5};
   return claim.run();
 }
 
@@ -69,6 +70,16 @@ double most_stale(const ComparedStrategy& strategy) {
 }
 
 enum { kBsp, kAsp, kDasp };
+
+/// About as soon (the time depends on the machine's rounding), at least as good, and fresher.
+void expect_not_behind_asp(const Comparison& result) {
+  EXPECT_LT(median_time(result, kDasp), 1.1 * median_time(result, kAsp));
+  const auto final_loss = [&](int strategy) {
+    return result.strategies[static_cast<std::size_t>(strategy)].final_quality().median;
+  };
+  EXPECT_LT(final_loss(kDasp), 1.01 * final_loss(kAsp));
+  EXPECT_LT(most_stale(result.strategies[kDasp]), 0.5 * most_stale(result.strategies[kAsp]));
+}
 
 class Dasp : public OnClaimSets {};
 
@@ -91,8 +102,7 @@ TEST_P(Dasp, IsAheadOfBspAndNotBehindAspWhereSpeedsAreSpread) {
   for (int i = 0; i < 8; ++i) slowness.push_back(1 + i / 7.0);
   const Comparison spread = in_short_on(GetParam(), nodes_at(slowness));
   EXPECT_LT(median_time(spread, kDasp), 0.88 * median_time(spread, kBsp));
-  EXPECT_LT(median_time(spread, kDasp), 1.03 * median_time(spread, kAsp));
-  EXPECT_LT(most_stale(spread.strategies[kDasp]), 0.5 * most_stale(spread.strategies[kAsp]));
+  expect_not_behind_asp(spread);
 }
 
 TEST_P(Dasp, DoesNotWaitForNodesThatStallNowAndThen) {
@@ -104,8 +114,7 @@ TEST_P(Dasp, DoesNotWaitForNodesThatStallNowAndThen) {
   }
   const Comparison bursts = in_short_on(GetParam(), std::move(nodes));
   EXPECT_LT(median_time(bursts, kDasp), 0.6 * median_time(bursts, kBsp));
-  EXPECT_LT(median_time(bursts, kDasp), 1.03 * median_time(bursts, kAsp));
-  EXPECT_LT(most_stale(bursts.strategies[kDasp]), 0.5 * most_stale(bursts.strategies[kAsp]));
+  expect_not_behind_asp(bursts);
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Dasp, testing::ValuesIn(claim_sets(kBibtex)), name_of_set);
