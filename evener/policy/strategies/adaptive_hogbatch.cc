@@ -13,6 +13,7 @@
 
 #include "evener/policy/batch_bounds.h"
 #include "evener/policy/free_running.h"
+#include "evener/policy/hogbatch_options.h"
 
 namespace evener {
 

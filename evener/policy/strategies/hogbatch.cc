@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "evener/policy/free_running.h"
+#include "evener/policy/hogbatch_options.h"
 
 namespace evener {
 

@@ -1,6 +1,7 @@
 // Hogwild (Recht et al. 2011; the CPU half of [H]): every thread takes b samples, steps on the
 // shared model without locks, and takes the next.
 #include "evener/policy/free_running.h"
+#include "evener/policy/hogbatch_options.h"
 
 namespace evener {
 
