@@ -42,7 +42,7 @@ TEST_F(Strategies, OneIsShownWithItsOptions) {
       outcome.out,
       AllOf(StartsWith("adaptive-sgd: "), HasSubstr("from: Ma, Rusu, Wu, Sim 2022"),
             HasSubstr("\n  preset "), HasSubstr("\n  mega-batch "),
-            HasSubstr("[split, throughput, paper, released, off]"), Not(HasSubstr("hogbatch"))));
+            HasSubstr("[throughput, split, paper, released, off]"), Not(HasSubstr("hogbatch"))));
   expect_error({"strategies", "adaptive-sdg"}, 2, "(did you mean 'adaptive-sgd'?)");
 }
 
