@@ -131,10 +131,12 @@ class TestWorker {
 /// A server on a thread of its own.
 class TestServer {
  public:
-  explicit TestServer(const TestAddress& coordinator, ShardServerOptions options = {}) {
+  /// `listen`: where; empty: any free address.
+  explicit TestServer(const TestAddress& coordinator, ShardServerOptions options = {},
+                      const std::string& listen = "") {
     options.coordinator = coordinator.address;
     options.transport = coordinator.network.transport();
-    options.listen = coordinator.network.any_address();
+    options.listen = listen.empty() ? coordinator.network.any_address() : listen;
     options.interrupted = [this] { return stop_ ? 2 : 0; };
     thread_ = std::thread([this, options] {
       try {

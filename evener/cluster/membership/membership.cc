@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "evener/cluster/membership/worker_key.h"
+
 namespace evener {
 
 Membership::Membership(const MembershipOptions& options)
@@ -117,6 +119,9 @@ void Membership::give_slot(Client& client, wire::Welcome welcome, Seconds now) {
   welcome.set_generation(slot.generation);
   welcome.set_heartbeat(options_.heartbeats.beat);
   welcome.set_evict(options_.heartbeats.evict);
+  if (welcome.servers_size() > 0) {
+    welcome.set_server_key(worker_key(options_.secret, welcome.node(), slot.generation));
+  }
   wire::Head head;
   *head.mutable_welcome() = std::move(welcome);
   client.channel->send(message_of(head));

@@ -29,6 +29,7 @@ struct Client {
 
 struct MembershipOptions {
   std::string token;
+  std::string secret;  // that the shard servers have: worker_key.h
   int slots = 1;
   HeartbeatLimits heartbeats;
   StallLimits stall;

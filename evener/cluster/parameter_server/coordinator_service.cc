@@ -13,8 +13,9 @@ namespace evener {
 
 namespace {
 
-ShardServersOptions servers_options(const CoordinatorOptions& options) {
+ShardServersOptions servers_options(const CoordinatorOptions& options, const std::string& secret) {
   return {options.servers,
+          secret,
           options.heartbeats,
           options.patience,
           {options.interrupted, options.grace},
@@ -25,12 +26,13 @@ ShardServersOptions servers_options(const CoordinatorOptions& options) {
 
 CoordinatorService::CoordinatorService(const CoordinatorOptions& options)
     : options_(options),
-      membership_({options.token, options.most, options.heartbeats, options.stall, options.say}),
+      membership_({options.token, secret_, options.most, options.heartbeats, options.stall,
+                   options.say}),
       orders_(options.most),
       worker_states_(static_cast<std::size_t>(options.most), {options.interrupted, options.grace}),
       job_id_(std::random_device{}()),
       present_at_start_(static_cast<std::size_t>(options.most), 0) {
-  if (options.servers > 0) servers_ = std::make_unique<ShardServers>(servers_options(options));
+  if (options.servers > 0) servers_ = std::make_unique<ShardServers>(servers_options(options, secret_));
   listener_ = options.transport->listen(options.listen, [this](std::shared_ptr<Channel> channel) {
     auto client = std::make_shared<Client>();
     client->channel = std::move(channel);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "evener/cluster/membership/membership.h"
+#include "evener/cluster/membership/worker_key.h"
 #include "evener/cluster/parameter_server/coordinator.h"
 #include "evener/cluster/parameter_server/coordinator_status.h"
 #include "evener/cluster/parameter_server/served_model.h"
@@ -89,6 +90,7 @@ class CoordinatorService final : public ClusterCoordinator {
   void check_patience(Seconds since) const;
 
   CoordinatorOptions options_;
+  std::string secret_ = random_secret();  // that the shard servers have: worker_key.h
   Stopwatch clock_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -8,6 +8,7 @@
 
 #include "evener/cluster/membership/heartbeat_thread.h"
 #include "evener/cluster/membership/reconnect.h"
+#include "evener/cluster/membership/worker_key.h"
 #include "evener/cluster/parameter_server/shard_host.h"
 #include "evener/cluster/transport/inbox.h"
 
@@ -19,13 +20,20 @@ namespace {
 /// no coordinator is connected.
 class HostedShard {
  public:
-  std::shared_ptr<ShardHost> host() const {
+  /// For this worker. Error without a shard, or if the coordinator has not given it its slot.
+  std::shared_ptr<ShardHost> host_for(const wire::WorkerHello& hello) const {
     const std::lock_guard lock(mutex_);
+    if (!host_) throw Error("there is no shard here yet: try again");
+    if (!same_key(hello.key(), worker_key(secret_, hello.node(), hello.generation()))) {
+      throw Error("it does not have the key of this slot");
+    }
     return host_;
   }
-  void set(std::shared_ptr<ShardHost> host, std::shared_ptr<Channel> coordinator) {
+  void set(std::shared_ptr<ShardHost> host, std::string secret,
+           std::shared_ptr<Channel> coordinator) {
     const std::lock_guard lock(mutex_);
     host_ = std::move(host);
+    secret_ = std::move(secret);
     coordinator_ = std::move(coordinator);
   }
   /// A report about a shard that is no longer hosted is dropped.
@@ -40,6 +48,7 @@ class HostedShard {
  private:
   mutable std::mutex mutex_;
   std::shared_ptr<ShardHost> host_;
+  std::string secret_;  // of the coordinator: worker_key.h
   std::shared_ptr<Channel> coordinator_;
 };
 
@@ -74,10 +83,10 @@ class WorkerConnection final : public Handler {
   void connect(const wire::WorkerHello& hello) {
     if (hello.protocol() != kProtocol) throw Error("it has another version of the protocol");
     if (hello.token() != options_.token) throw Error("it does not know the token");
-    host_ = hosted_.host();
-    if (!host_) throw Error("there is no shard here yet: try again");
+    const auto host = hosted_.host_for(hello);
+    host->session(hello.node()).connect(channel_, hello.generation());
+    host_ = host;
     session_ = &host_->session(hello.node());
-    session_->connect(channel_, hello.generation());
   }
 
   const ShardServerOptions& options_;
@@ -105,7 +114,7 @@ class CoordinatorConnection {
     heartbeat_.emplace(*channel_, kBeat);
   }
   ~CoordinatorConnection() {
-    hosted_.set(nullptr, nullptr);
+    hosted_.set(nullptr, "", nullptr);
     if (host_) host_->close("the coordinator has left");
     heartbeat_.reset();
     channel_->close("the server leaves");
@@ -176,7 +185,7 @@ class CoordinatorConnection {
     const Compression pushes{static_cast<Compression::Kind>(keep.compression())};
     if (host_) host_->close("the coordinator starts again");
     host_ = std::make_shared<ShardHost>(shard, keep.slots(), pushes, options_.threads);
-    hosted_.set(host_, channel_);
+    hosted_.set(host_, keep.secret(), channel_);
     wire::Head head;
     head.mutable_kept();
     channel_->send(message_of(head));

@@ -113,6 +113,7 @@ void ShardServers::keep(const Network& network, std::size_t slots, const Compres
     keep.set_compression(static_cast<std::uint32_t>(pushes.kind));
     keep.set_heartbeat(options_.heartbeats.beat);
     keep.set_evict(options_.heartbeats.evict);
+    keep.set_secret(options_.secret);
     servers_[i].keeps = false;
     servers_[i].format.emplace(shards[i], Compression{});
     if (!servers_[i].channel) throw Error(fmt::format("server {} has left", i));

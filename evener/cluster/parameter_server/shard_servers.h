@@ -22,6 +22,7 @@ namespace evener {
 
 struct ShardServersOptions {
   int count = 1;
+  std::string secret;  // of the run: worker_key.h
   HeartbeatLimits heartbeats;
   Seconds patience = 60;  // timeout for all of them to join
   InterruptGrace grace;

@@ -1,13 +1,13 @@
 #include "evener/cluster/parameter_server/worker.h"
 
 #include <deque>
-#include <random>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "evener/cluster/membership/heartbeat_thread.h"
 #include "evener/cluster/membership/reconnect.h"
+#include "evener/cluster/membership/worker_key.h"
 #include "evener/cluster/parameter_server/shard_client.h"
 #include "evener/cluster/parameter_server/worker_states.h"
 #include "evener/cluster/transport/inbox.h"
@@ -17,19 +17,10 @@ namespace evener {
 
 namespace {
 
-/// A secret of this process: it shows the coordinator that a worker which reconnects is the same.
-std::string random_identity() {
-  constexpr int kBytes = 16;
-  std::random_device random;
-  std::uniform_int_distribution<int> byte(0, 255);
-  std::string identity;
-  for (int i = 0; i < kBytes; ++i) identity.push_back(static_cast<char>(byte(random)));
-  return identity;
-}
-
 /// What a worker keeps when it reconnects.
 struct JobState {
-  std::string identity = random_identity();
+  /// It shows the coordinator that a worker which reconnects is the same process.
+  std::string identity = random_secret();
   NodeWork work;
   Job job;
   int slot = -1;
@@ -198,6 +189,7 @@ class CoordinatorClient {
       worker_hello.set_token(options_.token);
       worker_hello.set_node(welcome.node());
       worker_hello.set_generation(generation_);
+      worker_hello.set_key(welcome.server_key());
       channel->send(message_of(head));
       shards_.emplace_back(std::move(channel), shards[static_cast<std::size_t>(i)],
                            work.compression);

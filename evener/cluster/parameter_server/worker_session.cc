@@ -6,6 +6,11 @@ namespace evener {
 
 void WorkerSession::connect(std::shared_ptr<Channel> channel, std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
+  if (generation < generation_) throw Error("another worker has its slot now");
+  if (channel_ && channel_ != channel) {
+    channel_->close("the worker has connected again");
+    drop_push();
+  }
   channel_ = std::move(channel);
   generation_ = generation;
   send_order();

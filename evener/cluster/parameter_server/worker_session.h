@@ -31,6 +31,7 @@ class WorkerSession {
   /// `shard` outlives it.
   WorkerSession(int worker, ServedShard& shard) : worker_(worker), shard_(shard) {}
 
+  /// The worker's connection before this one is closed. Error if a later worker has the slot.
   void connect(std::shared_ptr<Channel> channel, std::uint64_t generation);
   /// An incomplete push is dropped.
   void disconnect(const std::shared_ptr<Channel>& channel);
@@ -59,7 +60,7 @@ class WorkerSession {
   ServedShard& shard_;
   std::mutex mutex_;
   std::shared_ptr<Channel> channel_;  // null: the worker is not connected
-  std::uint64_t generation_ = 0;      // of the connected worker
+  std::uint64_t generation_ = 0;      // of the last worker that was connected
   wire::Order order_;                 // that was granted last; its sequence is 0 after the push
   std::uint64_t granted_generation_ = 0;
   bool unsent_ = false;  // the order has not been sent

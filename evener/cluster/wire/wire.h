@@ -11,7 +11,7 @@
 
 namespace evener {
 
-inline constexpr std::uint32_t kProtocol = 7;
+inline constexpr std::uint32_t kProtocol = 8;
 
 inline Message message_of(const wire::Head& head) {
   return {head.SerializeAsString(), {}, nullptr};

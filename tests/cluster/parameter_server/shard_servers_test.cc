@@ -158,6 +158,7 @@ TEST_P(ShardServersTest, TheServerRefusesAPushThatIsNotFiniteAndItsRowsAreTraine
     head.mutable_worker_hello()->set_protocol(kProtocol);
     head.mutable_worker_hello()->set_node(welcome.node());
     head.mutable_worker_hello()->set_generation(welcome.generation());
+    head.mutable_worker_hello()->set_key(welcome.server_key());
     server->send(message_of(head));
     set_fingerprint(TestWorker::print(data_), *head.mutable_ready()->mutable_data());
     channel->send(message_of(head));
@@ -183,6 +184,45 @@ TEST_P(ShardServersTest, TheServerRefusesAPushThatIsNotFiniteAndItsRowsAreTraine
   nodes.reset();
   EXPECT_EQ(honest.wait(), "");
   expect_all_go();
+}
+
+/// The token alone does not make a process a worker: a server checks the key of the welcome.
+TEST_P(ShardServersTest, AStrangerWithTheTokenDoesNotGetAWorkersConnection) {
+  const ClusterSetting setting{"bsp", 2, Optimizer::adam};
+  CoordinatorOptions options = options_for(2, 2);
+  options.servers = 1;
+  options.token = "secret";
+  std::shared_ptr<ClusterCoordinator> nodes = coordinator(options);
+  const std::string address = network_.free_addresses(1).front();
+  ShardServerOptions served;
+  served.token = options.token;
+  TestServer server(address_of(*nodes), served, address);
+  WorkerOptions worker;
+  worker.token = options.token;
+  TestWorker one(data_, setting, address_of(*nodes), 0, worker);
+  TestWorker two(data_, setting, address_of(*nodes), 1, worker);
+  const auto result = train_engine(cluster_setup(setting, nodes), setting, [&](std::size_t step) {
+    if (step != 5) return;
+    for (const std::uint64_t generation : {1, 2, 1000}) {
+      for (const std::string& key : {std::string(), std::string(32, 'x')}) {
+        const auto inbox = std::make_shared<TestInbox>();
+        const auto stranger = network_.transport()->connect(address, inbox);
+        wire::Head head;
+        wire::WorkerHello& hello = *head.mutable_worker_hello();
+        hello.set_protocol(kProtocol);
+        hello.set_token(options.token);
+        hello.set_generation(generation);
+        hello.set_key(key);
+        stranger->send(message_of(head));
+        EXPECT_THAT(inbox->end(), HasSubstr("ended")) << generation;
+      }
+    }
+  });
+  EXPECT_THAT(result.losses, testing::IsEmpty());
+  EXPECT_EQ(result.parameters, train_without_network(data_, setting).parameters);
+  EXPECT_EQ(result.workers[0].rows + result.workers[1].rows, setting.epochs * data_.rows());
+  nodes.reset();
+  EXPECT_EQ(one.wait() + two.wait() + server.wait(), "");
 }
 
 }  // namespace
