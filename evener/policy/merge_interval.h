@@ -36,8 +36,8 @@ class MergeInterval {
   void merged(Seconds now, const std::vector<int>& workers) {
     double trained = 0, lost = 0;
     for (const int worker : workers) {
-      trained += last_[static_cast<std::size_t>(worker)] - began_;
-      lost += now - last_[static_cast<std::size_t>(worker)];
+      trained += last_.at(static_cast<std::size_t>(worker)) - began_;
+      lost += now - last_.at(static_cast<std::size_t>(worker));
     }
     if (trained <= 0) return;
     const double due = rounds_ * lost / (trained * share_);

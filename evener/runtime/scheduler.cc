@@ -89,8 +89,7 @@ bool Scheduler::rewinds() {
   if (!pausing_ || present_ > 0) return false;
   if (ledger_.rows().rewind()) return true;
   throw Error(
-      fmt::format("interrupted while no worker was left for {} rows of the epoch; the last "
-                  "checkpoint is valid",
+      fmt::format("interrupted while no worker was left for {} rows of the epoch",
                   ledger_.rows().behind()));
 }
 
@@ -149,9 +148,10 @@ void Scheduler::act(const Decision& decision) {
 void Scheduler::merge(const Merge& decision) {
   auto& replicas = model_as<ReplicaSharing>(models_, "Merge");
   check_all_idle("Merge");
-  check_weights("Merge", decision.weights);
+  Merge merge = decision;
+  merge.weights = checked_weights("Merge", std::move(merge.weights));
   if (is_last_merge()) measure_distance(replicas);
-  merge_all([&] { replicas.merge(decision); }, replicas.merged_vectors(decision));
+  merge_all([&] { replicas.merge(merge); }, replicas.merged_vectors(merge));
 }
 
 void Scheduler::elastic_average(const ElasticAverage& decision) {
@@ -164,9 +164,9 @@ void Scheduler::elastic_average(const ElasticAverage& decision) {
 void Scheduler::apply(const Apply& decision) {
   auto& gradients = model_as<GradientSharing>(models_, "Apply");
   check_all_idle("Apply");
-  check_weights("Apply", decision.weights);
+  const Apply apply{checked_weights("Apply", decision.weights)};
   merge_all([&] {
-    gradients.apply(decision, gradient_step_);
+    gradients.apply(apply, gradient_step_);
     ledger_.position().step = gradient_step_.number;
   });
 }

@@ -104,7 +104,8 @@ class Scheduler {
   void check_worker(const char* decision, int worker) const;
   void check_idle(const char* decision, int worker) const;
   void check_all_idle(const char* decision) const;
-  void check_weights(const char* decision, std::span<const double> weights) const;
+  /// The weights, with 0 for each worker that the policy does not know: it has not joined yet.
+  std::vector<double> checked_weights(const char* decision, std::vector<double> weights) const;
   void check_exchange(const char* decision, int worker, int other) const;
   void check_push(const char* decision, int worker) const;
   void check_assign(const Assign& decision) const;
@@ -171,7 +172,8 @@ class Scheduler {
   bool pausing_ = false;
   std::size_t under_way_ = 0;  // tasks and messages
   std::size_t events_since_wait_ = 0;
-  int present_ = 0;  // workers
+  int present_ = 0;        // workers
+  std::size_t known_ = 0;  // workers with a smaller index than this have joined at some time
   std::vector<WorkerStatus> statuses_;
   std::uint64_t steps_assigned_ = 0;
   Step gradient_step_{0, 0};   // of the current round of gradients

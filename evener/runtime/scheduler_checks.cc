@@ -27,8 +27,9 @@ void Scheduler::check_all_idle(const char* decision) const {
   }
 }
 
-void Scheduler::check_weights(const char* decision, std::span<const double> weights) const {
-  if (weights.size() != statuses_.size()) {
+std::vector<double> Scheduler::checked_weights(const char* decision,
+                                               std::vector<double> weights) const {
+  if (weights.size() < known_ || weights.size() > statuses_.size()) {
     throw Error(fmt::format("the policy decided {} with {} weights, but there are {} workers",
                             decision, weights.size(), statuses_.size()));
   }
@@ -36,6 +37,8 @@ void Scheduler::check_weights(const char* decision, std::span<const double> weig
     if (std::isfinite(weight)) continue;
     throw Error(fmt::format("the policy decided {} with the weight {}", decision, weight));
   }
+  weights.resize(statuses_.size(), 0);
+  return weights;
 }
 
 void Scheduler::check_exchange(const char* decision, int worker, int other) const {

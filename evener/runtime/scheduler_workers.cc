@@ -1,5 +1,7 @@
 // The scheduler's workers: they join, leave and fail. The rows of a worker that is lost go back to
 // the epoch, and the policy receives an event.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "evener/runtime/scheduler.h"
@@ -21,6 +23,7 @@ std::string blame(const std::string& name, const std::string& why) {
 
 void Scheduler::join(int worker) {
   ++present_;
+  known_ = std::max(known_, static_cast<std::size_t>(worker) + 1);
   status(worker).lost = false;
   timeline_.set_lost(worker, false);
   notify(Joined{worker, workers_[static_cast<std::size_t>(worker)]});

@@ -6,8 +6,7 @@
 //          w_new = sum a_i w_i + gamma (w - w_prev); every w_i = w_new
 //   SCALE  mu = mean(u); u_i > mu and b_i + beta (u_i - mu) <= b_max: b' = b_i + beta (u_i - mu)
 //          u_i < mu and b_i - beta (mu - u_i) >= b_min: b' = b_i - beta (mu - u_i)
-//          lr_i *= b'/b_i; b_i = b'
-// Our defaults differ: adaptive_sgd_options.h.
+//          lr_i *= b'/b_i; b_i = b'             (our defaults differ: adaptive_sgd_options.h)
 #include "evener/policy/adaptive_sgd_options.h"
 #include "evener/policy/merge_interval.h"
 #include "evener/policy/worker_set.h"
@@ -29,6 +28,7 @@ class AdaptiveSgd final : public Policy {
     dispatch(
         event,
         [&](const Joined& e) {
+          whole_ = false;  // the new worker has no time in this mega-batch
           workers_.join(e);
           scaler_.join(e.worker);
           if (running_ && !merging_) give_batch(e.worker);
@@ -124,7 +124,7 @@ class AdaptiveSgd final : public Policy {
   MergeInterval interval_;
   NormalizedMerge merge_;
   bool dynamic_, running_ = false, out_of_rows_ = false, merging_ = false;
-  bool whole_ = false;  // the mega-batch has all its rows and workers so far
+  bool whole_ = false;  // the mega-batch has had the same workers and all its rows so far
   std::uint64_t epoch_ = 0;
   std::size_t left_ = 0, quota_ = 0;  // samples of the mega-batch, of each device's static share
   Decisions decisions_;
