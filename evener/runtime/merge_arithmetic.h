@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include "evener/core/buffer.h"
@@ -23,6 +24,18 @@ inline void weighted_sum(const std::vector<FloatBuffer>& views, const std::vecto
     if (views[i].size() == 0 || weight == 0) continue;
     for (std::size_t j = 0; j < n; ++j) sum[j] += weight * views[i][at + j];
   }
+}
+
+/// views[i][at + j] = sum[j], for n numbers.
+inline void copy_to_all(const std::array<float, kMostBlock>& sum, std::size_t at, std::size_t n,
+                        std::vector<FloatBuffer>& views) {
+  for (FloatBuffer& view : views) {
+    if (view.size() > 0) std::copy_n(sum.begin(), n, view.data() + at);
+  }
+}
+
+inline double sum_of_weights(const std::vector<double>& weights) {
+  return std::accumulate(weights.begin(), weights.end(), 0.0);
 }
 
 /// Elastic averaging of n numbers: d_i = pull (w_i - z); w_i -= d_i; returns z + sum d_i through

@@ -2,7 +2,6 @@
 // look only at rows that some replica has changed.
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,7 +76,7 @@ class ReplicaModels final : public ReplicaSharing {
     auto views = take_all();
     const std::vector<double> weights = shares_of_present(decision.weights, views);
     note_weights(weights);
-    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+    const double total = sum_of_weights(weights);
     // Rows that no replica changed are equal in all replicas, and a merge keeps them if the weights
     // add up to one. With momentum, every row that was ever changed keeps moving; after weights
     // that did not add up to one, every row does.
@@ -97,9 +96,7 @@ class ReplicaModels final : public ReplicaSharing {
         }
       }
       std::copy_n(sum.begin(), n, global_.data() + at);
-      for (auto& view : views) {
-        if (view.size() > 0) std::copy_n(sum.begin(), n, view.data() + at);
-      }
+      copy_to_all(sum, at, n, views);
     });
     give_all(std::move(views), everything ? nullptr : &rows);
   }
@@ -112,14 +109,14 @@ class ReplicaModels final : public ReplicaSharing {
     const auto* rows = sparse_ ? &now.rows() : nullptr;
     auto views = take_all(moments_);
     std::vector<double> shares = shares_of_present(weights, views);
-    const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
+    const double total = sum_of_weights(shares);
+    // The devices with weights have just failed: the others keep their own.
+    if (total == 0) return give_all(std::move(views), rows, moments_);
     for (double& share : shares) share /= total;
     walk_.walk(rows, [&](std::size_t at, std::size_t n) {
       std::array<float, kMostBlock> sum;
       weighted_sum(views, shares, at, n, sum);
-      for (auto& view : views) {
-        if (view.size() > 0) std::copy_n(sum.begin(), n, view.data() + at);
-      }
+      copy_to_all(sum, at, n, views);
     });
     give_all(std::move(views), rows, moments_);
   }
@@ -135,7 +132,7 @@ class ReplicaModels final : public ReplicaSharing {
       weights.push_back(static_cast<float>(decision.weights[i]));
     }
     const RowSet now = changed();
-    const double total = std::accumulate(decision.weights.begin(), decision.weights.end(), 0.0);
+    const double total = sum_of_weights(decision.weights);
     if (replicas.size() < 2 || everywhere_ || std::abs(total - 1) > 1e-6) return false;
     const Blocks blocks = blocks_of(network_, layout_, now.rows());
     ReplicaWorker& owner = first();
@@ -266,6 +263,9 @@ class ReplicaModels final : public ReplicaSharing {
     }
     ReplicaWorker& owner = leading();
     for (auto& worker : workers_) {
+      if (vector == moments_ && worker.replica->remote()) {
+        std::copy_n(values.data(), layout_.size, mirror_of(worker, vector).data());
+      }
       if (&worker == &owner || !worker.present) continue;
       on_device(worker, [&] { worker.replica->load(vector, values.span()); });
     }
@@ -374,6 +374,7 @@ class ReplicaModels final : public ReplicaSharing {
       workers_[i].replica->give(0, std::move(views[i]));
     }
   }
+
   const Dataset* data_;
   Network network_;
   Layout layout_;

@@ -186,6 +186,23 @@ TEST_P(ReplicaModelsTest, MergesSecondMomentsWithTheParameters) {
   EXPECT_EQ(models_->merged_vectors({{0.25, 0.75}, 0, true}), 1U);
 }
 
+// As after a resume: the first merge must know the moments of rows that only one replica changes.
+TEST_P(ReplicaModelsTest, MergesSecondMomentsThatItWasGiven) {
+  use(Optimizer::adagrad);
+  FloatBuffer given(size_);
+  std::fill_n(given.data(), size_, 2.0F);
+  for (auto& replica : replicas_) replica->load(1, given.span());
+  models_->give(1, std::move(given));
+  step();
+  merge({{0.25, 0.75}, 0, true});
+  expect_same();
+  const FloatBuffer moments = models_->take(1);
+  const FloatBuffer expected = replicas_[1]->take(1);
+  for (std::size_t j = 0; j < size_; ++j) {
+    ASSERT_NEAR(moments[j], expected[j], 1e-3 * std::abs(expected[j])) << j;
+  }
+}
+
 TEST_P(ReplicaModelsTest, ElasticAveragingWithMomentum) {
   for (int i = 0; i < 10; ++i) {
     step();
