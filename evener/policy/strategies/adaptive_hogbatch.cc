@@ -129,7 +129,8 @@ Strategy adaptive_hogbatch_strategy() {
       .presets = hogbatch_presets({{"cpu-min", "1"},
                                    {"cpu-max", "64"},
                                    {"accelerator-min", "64"},
-                                   {"accelerator-max", "8192"}}),
+                                   {"accelerator-max", "8192"},
+                                   {"min-utilization", "0"}}),
       .make = [](const PolicyConfig& config) { return std::make_unique<AdaptiveHogbatch>(config); },
       .overwrites = overwrites};
 }

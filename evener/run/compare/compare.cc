@@ -233,13 +233,16 @@ class Comparer {
     runs_->run(others);
   }
 
+  /// Those of the runs that tuned it are replaced by those of its final runs.
   void note_budgets(const std::vector<PlannedRun*>& of_reference) {
+    std::map<std::uint64_t, Seconds> budgets;
     for (PlannedRun* job : of_reference) {
       job->result.budget = job->result.seconds;
       if (job->result.diverged) continue;  // it ended early
-      Seconds& budget = budgets_[job->seed];
+      Seconds& budget = budgets[job->seed];
       budget = std::max(budget, job->result.seconds);
     }
+    if (!budgets.empty()) budgets_ = std::move(budgets);
   }
 
   Seconds budget_of(std::uint64_t seed) const {

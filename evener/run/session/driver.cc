@@ -33,8 +33,10 @@ Driver::Driver(const DriverOptions& driver_options, TrainOptions& options,
 }
 
 TrainResult Driver::run() {
-  report_.say_start(checkpoints_.network());
   if (context_.training_begins) context_.training_begins();
+  if (!checkpoints_.prepare_backend()) return interrupt_preparation();
+  train_seconds_ = backend_.preparation_seconds();
+  report_.say_start(checkpoints_.network());
   backend_.join();
   while (!stops_early(options_, checkpoints_.progress())) {
     if (is_done()) {
@@ -79,8 +81,8 @@ bool Driver::is_evaluation_due() const {
 
 bool Driver::evaluates(std::uint64_t epoch) const {
   if (driver_options_.evaluation_interval > 0) return is_evaluation_due() || is_done();
-  if (options_.seconds > 0 && is_done()) return true;
-  return epoch % options_.eval_every == 0 || epoch >= options_.epochs;
+  if (epoch % options_.eval_every == 0) return true;
+  return options_.seconds > 0 ? is_done() : epoch >= options_.epochs;
 }
 
 bool Driver::averages(std::uint64_t epoch) const {
@@ -249,13 +251,23 @@ TrainResult Driver::interrupt() {
   return leave("signal", signal);
 }
 
+/// There is nothing new to save. A resumed run has its earlier checkpoint.
+TrainResult Driver::interrupt_preparation() {
+  TrainResult result;
+  result.ended = "signal";
+  result.signal = interrupted();
+  result.in_preparation = true;
+  result.progress = checkpoints_.progress();
+  return result;
+}
+
 TrainResult Driver::leave(const std::string& ended, int signal) {
   check_data();
   // All are tried: the model may still fit on a disk that is too full for a checkpoint.
   const std::string best = checkpoints_.save_kept_best();
   const std::string last = checkpoints_.save_last();
   for (const auto& failure : {end_failure_, best, last}) {
-    if (!failure.empty()) throw Error("cannot save the run: " + failure);
+    if (!failure.empty()) throw SaveError("cannot save the run: " + failure);
   }
   TrainResult result;
   result.ended = ended;

@@ -108,6 +108,16 @@ TEST_F(RunBySeconds, TheLastEpochIsCutShortAndEvaluated) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "run/best.safetensors"));
 }
 
+TEST_F(RunBySeconds, EvaluatesAsOftenAsWanted) {
+  options_.seconds = 1;
+  run("each");
+  const std::size_t each = records("each", "eval").size();
+  ASSERT_GT(each, 6U);
+  options_.eval_every = 3;
+  run("third");
+  EXPECT_LE(records("third", "eval").size(), each / 3 + 1);
+}
+
 TEST_F(RunBySeconds, AtTheEndOfAnEpochNothingIsCut) {
   options_.seconds = 0.35;  // the 30th step ends at 0.36
   const TrainResult result = run("run");
