@@ -74,11 +74,11 @@ class FuzzedCoordinator {
       if (!arrival->failure.empty() || !arrival->invalid.empty()) continue;
       dynamic_cast<PushSharing&>(*models_).apply_pushes({{arrival->task.worker}, 1, 1, 0});
     }
-    for (const auto& change : coordinator_.take_changes()) {
-      if (change.worker < 0 || change.worker >= kSlots) std::abort();
-      joined_[static_cast<std::size_t>(change.worker)] =
-          change.kind != MembershipChange::Kind::lost;
-      if (change.kind == MembershipChange::Kind::lost && models_) models_->lose(change.worker);
+    while (const auto change = coordinator_.take_change()) {
+      if (change->worker < 0 || change->worker >= kSlots) std::abort();
+      joined_[static_cast<std::size_t>(change->worker)] =
+          change->kind != MembershipChange::Kind::lost;
+      if (change->kind == MembershipChange::Kind::lost && models_) models_->lose(change->worker);
     }
   }
   SimulatedLink& link() {
