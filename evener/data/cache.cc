@@ -1,5 +1,6 @@
 #include "evener/data/cache.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -53,9 +54,22 @@ std::uint64_t key_of(const std::string& path, const ReadOptions& read, const Tra
   return key.hash();
 }
 
+/// Adds a hash of the first, the middle and the last part of a file, or of all of a small one.
+void add_sample(const std::string& path, Key& key) {
+  constexpr std::size_t kPart = 65'536;
+  const MappedFile file(path);
+  const auto bytes = file.bytes();
+  const std::size_t part = std::min(kPart, bytes.size());
+  for (const std::size_t begin : {std::size_t{0}, (bytes.size() - part) / 2, bytes.size() - part}) {
+    key.add(XXH3_64bits(bytes.data() + begin, part));
+  }
+  file.check();
+}
+
 /// A fingerprint of the sources when an entry is made; it changes whenever one of them changes. The
 /// size and the time of the last modification can be those of the old file, if a program restores
-/// them; the time of the last change of the inode cannot.
+/// them; the time of the last change of the inode cannot, but it is only as exact as the clock of
+/// the file system, so a sample of the contents is added.
 std::uint64_t stamp_of(const std::string& path, std::uint64_t key_hash) {
   Key key;
   key.add(key_hash);
@@ -71,6 +85,11 @@ std::uint64_t stamp_of(const std::string& path, std::uint64_t key_hash) {
     key.add(static_cast<std::uint64_t>(status.st_ino));
     key.add(static_cast<std::uint64_t>(status.st_ctim.tv_sec));
     key.add(static_cast<std::uint64_t>(status.st_ctim.tv_nsec));
+    try {
+      if (S_ISREG(status.st_mode)) add_sample(file, key);
+    } catch (const Error&) {  // it cannot be read, which its reader says
+      key.add("?");
+    }
   }
   return key.hash();
 }
@@ -124,6 +143,10 @@ Dataset open_dataset(const std::string& path, const ReadOptions& read, const Tra
   // Computed before reading: if a source changes during the read, the entry is stale at once.
   const std::uint64_t stamp = stamp_of(source, key);
   const std::string entry = cache_entry_path(cache.directory, path, key);
+  try {
+    remove_cache_leftovers(cache.directory);  // first: they may fill the disk
+  } catch (const Error&) {  // what is wrong with the directory is said when an entry is written
+  }
   if (auto data = open_entry(entry, stamp, warning)) {
     mark_cache_use(entry);
     return *std::move(data);
@@ -131,7 +154,6 @@ Dataset open_dataset(const std::string& path, const ReadOptions& read, const Tra
   Dataset data = read_and_transform(path, read, transform);
   try {
     fs::create_directories(cache.directory);
-    remove_cache_leftovers(cache.directory);  // first: they may fill the disk
     write_cache_file(data, entry, stamp);
     bound_cache(cache.directory, cache_limit(cache), entry);
   } catch (const std::runtime_error& error) {

@@ -75,13 +75,16 @@ bool is_locked(const std::string& path) {
   return locked;
 }
 
-/// Calls `visit` for all regular files of the directory; links are not followed.
+/// Calls `visit` for all regular files of the directory whose name is wanted; links are not
+/// followed.
 void for_each_file(const std::string& directory,
+                   const std::function<bool(const std::string& name)>& is_wanted,
                    const std::function<void(const fs::path&, const struct stat&)>& visit) {
   std::error_code problem;
   fs::directory_iterator files(directory, problem);
   if (problem == std::errc::no_such_file_or_directory) return;
   for (; !problem && files != fs::directory_iterator(); files.increment(problem)) {
+    if (!is_wanted(files->path().filename())) continue;
     struct stat status {};
     const bool known = lstat(files->path().c_str(), &status) == 0;  // it may be removed meanwhile
     if (known && S_ISREG(status.st_mode)) visit(files->path(), status);
@@ -103,10 +106,10 @@ std::string cache_entry_path(const std::string& directory, const std::string& so
 
 std::vector<CacheEntry> cache_entries(const std::string& directory) {
   std::vector<CacheEntry> entries;
-  for_each_file(directory, [&](const fs::path& path, const struct stat& status) {
-    if (auto source = source_in(path.filename().string())) {
-      entries.push_back({path, *std::move(source), size_of(status), status.st_mtim});
-    }
+  const auto is_entry = [](const std::string& name) { return source_in(name).has_value(); };
+  for_each_file(directory, is_entry, [&](const fs::path& path, const struct stat& status) {
+    entries.push_back(
+        {path, source_in(path.filename().string()).value(), size_of(status), status.st_mtim});
   });
   // The path decides between equal times, so that the order is always the same.
   std::sort(entries.begin(), entries.end(), [](const CacheEntry& a, const CacheEntry& b) {
@@ -130,9 +133,12 @@ void mark_cache_use(const std::string& entry) {
 
 CacheRemoval remove_cache_leftovers(const std::string& directory) {
   CacheRemoval removed;
-  for_each_file(directory, [&](const fs::path& path, const struct stat& status) {
-    const auto writer = writer_in(path.filename().string());
-    if (!writer || is_running(*writer) || is_locked(path)) return;
+  const auto is_leftover = [](const std::string& name) {
+    const auto writer = writer_in(name);
+    return writer && !is_running(*writer);
+  };
+  for_each_file(directory, is_leftover, [&](const fs::path& path, const struct stat& status) {
+    if (is_locked(path)) return;
     if (unlink(path.c_str()) != 0) return;
     ++removed.leftovers;
     removed.bytes += size_of(status);

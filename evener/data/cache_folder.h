@@ -40,7 +40,8 @@ std::uint64_t cache_limit(const CacheOptions& cache);
 void mark_cache_use(const std::string& entry);
 
 /// Removes temporary files (entry.tmpPID.N) of writers that have ended without removing them. A
-/// writer on another machine or in another container is recognised by the lock on its file.
+/// writer on another machine or in another container is recognised by the lock on its file. Reads
+/// the names in the directory, and nothing else if there are none of such files.
 CacheRemoval remove_cache_leftovers(const std::string& directory);
 
 /// Removes the least recently used entries, but never `keep`, until the rest fits into `limit`. A

@@ -8,7 +8,10 @@
 #include <utility>
 
 #include "tests/data/helpers.h"
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "evener/data/cache_file.h"
 #include "evener/data/parse.h"
@@ -26,6 +29,26 @@ Dataset sample() {
                       {"a", "", "long name"});
 }
 
+/// Changes a file as a program does that has mapped it: once a page was changed, more changes of it
+/// leave all times of the file as they are.
+class SharedMapping {
+ public:
+  explicit SharedMapping(const std::string& path) : size_(fs::file_size(path)) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (memory_ == MAP_FAILED) throw Error("cannot map " + path);
+  }
+  SharedMapping(const SharedMapping&) = delete;
+  SharedMapping& operator=(const SharedMapping&) = delete;
+  ~SharedMapping() { munmap(memory_, size_); }
+  void set(std::size_t at, char value) { static_cast<char*>(memory_)[at] = value; }
+
+ private:
+  std::size_t size_;
+  void* memory_ = MAP_FAILED;
+};
+
 class CacheTest : public FolderTest {
  protected:
   // Modification times are set explicitly: the clock's resolution may be coarser than the test.
@@ -37,19 +60,10 @@ class CacheTest : public FolderTest {
   Dataset open(const Transform* transform = nullptr) {
     return open_dataset(name("source"), read_, transform, {name("cache")}, &warning_);
   }
-  /// New contents with the old time of modification, once the clock of the file system has gone on.
-  void rewrite_source(const std::string& text) const {
-    const auto before = changed(name("source"));
-    for (int i = 0; i < 10'000 && changed(name("source")) == before; ++i) make_source(text);
-  }
   static struct stat status_of(const fs::path& path) {
     struct stat status {};
     stat(path.c_str(), &status);
     return status;
-  }
-  static std::pair<std::int64_t, std::int64_t> changed(const fs::path& path) {
-    const auto time = status_of(path).st_ctim;
-    return {time.tv_sec, time.tv_nsec};
   }
   static std::uint64_t inode(const fs::path& path) { return status_of(path).st_ino; }
   std::vector<fs::path> entries() const {
@@ -167,10 +181,24 @@ TEST_F(CacheTest, TheSecondOpeningMapsTheEntry) {
 TEST_F(CacheTest, NewContentsOfTheSameSizeAndTimeAreNoticed) {
   make_source("1 5 3\n1 0:1\n");
   open();
-  rewrite_source("1 5 3\n2 0:1\n");
+  make_source("1 5 3\n2 0:1\n");
   EXPECT_EQ(labels_of(open()), (Labels{{2}}));
   EXPECT_THAT(warning_, IsEmpty());
   EXPECT_EQ(entries().size(), 1U);
+}
+
+TEST_F(CacheTest, ALargeSourceIsSampledAtItsStartMiddleAndEnd) {
+  constexpr std::size_t kRows = 50'000;  // of 6 bytes
+  std::string text = "50000 5 3\n";
+  for (std::size_t i = 0; i < kRows; ++i) text += "1 0:1\n";
+  const std::size_t head = text.size() - 6 * kRows;
+  SharedMapping source(make_source(text));
+  for (const std::uint32_t label : {1, 2}) {
+    for (const std::size_t row : {std::size_t{0}, kRows / 2, kRows - 1}) {
+      source.set(head + 6 * row, label == 1 ? '1' : '2');
+      EXPECT_EQ(open().labels.row(row).indices[0], label) << row;
+    }
+  }
 }
 
 TEST_F(CacheTest, AChangedSourceIsReadAgain) {
