@@ -102,7 +102,7 @@ def table(title, runs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", default=["bibtex"])
-    parser.add_argument("--data", type=Path, default=os.environ.get("EVENER_DATA", "../shared/data"))
+    parser.add_argument("--data", type=Path, default=os.environ.get("EVENER_DATA", "data"))
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--json", type=Path, help="writes all runs to this file")

@@ -67,7 +67,7 @@ def text(values):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default=os.environ.get("EVENER_DATA", "../shared/data") + "/bibtex")
+    parser.add_argument("--data", default=os.environ.get("EVENER_DATA", "data") + "/bibtex")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=0, help="0: the recipe's")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EVENER = os.environ.get("EVENER", str(ROOT / "build/release/evener"))
-DATA = Path(os.environ.get("EVENER_DATA", ROOT.parent / "shared/data"))
+DATA = Path(os.environ.get("EVENER_DATA", ROOT / "data"))
 SETS = {name: [str(DATA / folder)] for name, folder in (("bibtex", "bibtex"), ("delicious", "delicious"), ("eurlex4k", "eurlex4k"))}
 SETS["rcv1"] = [str(DATA / "rcv1/rcv1sub.topics.train.txt.xz"), "--test", str(DATA / "rcv1/rcv1sub.topics.test.txt.xz")]
 SETS["debian-tags"] = [str(ROOT / "data/debian-tags")]

@@ -191,7 +191,7 @@ def table(name, runs, rates):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", help=f"{', '.join(SOURCES)}; default: all")
-    parser.add_argument("--data", default=os.environ.get("EVENER_DATA", "../shared/data"))
+    parser.add_argument("--data", default=os.environ.get("EVENER_DATA", "data"))
     parser.add_argument("--seconds", type=float, default=4, help="of training, for each run")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--rates", default="0.0003,0.001,0.003", help="one rate: no tuning")

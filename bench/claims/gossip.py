@@ -128,7 +128,7 @@ def differences(entry, other):
 
 
 def add_options(parser):
-    parser.add_argument("--data", default=os.environ.get("EVENER_DATA", "../shared/data") + "/bibtex")
+    parser.add_argument("--data", default=os.environ.get("EVENER_DATA", "data") + "/bibtex")
     parser.add_argument("--nodes", type=int, default=8)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=20)

@@ -96,7 +96,7 @@ def row(entry, time, target, bsp):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default=os.environ.get("EVENER_DATA", "../shared/data") + "/bibtex")
+    parser.add_argument("--data", default=os.environ.get("EVENER_DATA", "data") + "/bibtex")
     parser.add_argument("--target", default="loss=3.6", help="loss, or a metric where more is better")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=14)
