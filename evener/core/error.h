@@ -19,6 +19,12 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+/// The results of a run could not be written.
+class SaveError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Bad input data. The message starts with `file:line:` (line 0: the file as a whole).
 class DataError : public Error {
  public:
