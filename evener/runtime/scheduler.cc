@@ -88,9 +88,8 @@ bool Scheduler::run_epoch(Position& position,
 bool Scheduler::rewinds() {
   if (!pausing_ || present_ > 0) return false;
   if (ledger_.rows().rewind()) return true;
-  throw Error(
-      fmt::format("interrupted while no worker was left for {} rows of the epoch",
-                  ledger_.rows().behind()));
+  throw Error(fmt::format("interrupted while no worker was left for {} rows of the epoch",
+                          ledger_.rows().behind()));
 }
 
 std::vector<std::uint64_t> Scheduler::steps() const {

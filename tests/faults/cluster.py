@@ -237,6 +237,17 @@ class Cluster:
     def wait_for_pushes(self, node, pushes):
         self.wait_for(node, lambda status: status["pushes"] >= pushes)
 
+    def newest_checkpoint(self):
+        """The name of its folder, which grows with the step; empty: none."""
+        return max((state.parent.name for state in self.run.glob("checkpoints/step-*/state.safetensors")), default="")
+
+    def wait_for_checkpoint(self):
+        deadline = time.monotonic() + PATIENCE
+        while not self.newest_checkpoint():
+            assert time.monotonic() < deadline, f"no checkpoint:\n{self.coordinator.said()}"
+            assert self.coordinator.process.poll() is None, self.coordinator.said()
+            time.sleep(0.02)
+
     def result(self, code=0):
         """The output of the coordinator when it ended."""
         ended = self.coordinator.finish()

@@ -1,5 +1,6 @@
 """Workers and coordinators as separate processes that are killed, stopped and disconnected."""
 import contextlib
+import json
 import pathlib
 import signal
 import subprocess
@@ -7,7 +8,11 @@ import tempfile
 import time
 import unittest
 
+from peer_group import free_addresses
 from cluster import COMMAND, Cluster, LONG, PATIENCE, ROWS, Process, can_trace, has_terminals, hang, hang_until_end
+
+
+ONLY_A_SIGNAL = ["--stall-timeout", "3600"]  # nothing else ends the run within the patience of a test
 
 
 def trained(result):
@@ -177,7 +182,7 @@ class Hung(unittest.TestCase):
     def test_one_signal_ends_the_run_with_a_checkpoint(self):
         for strategy, workers in (("bsp", 2), ("dasp", 2), ("bsp", 1)):
             with self.subTest(f"{strategy} {workers}"), \
-                    Cluster(strategy, workers=str(workers), epochs=LONG) as cluster:
+                    Cluster(strategy, workers=str(workers), epochs=LONG, options=ONLY_A_SIGNAL) as cluster:
                 cluster.start_workers(workers)
                 cluster.wait_for_pushes(workers - 1, 5)
                 hang(cluster.workers[-1].process.pid)
@@ -186,9 +191,10 @@ class Hung(unittest.TestCase):
                 self.assertTrue(any((cluster.run / "checkpoints").iterdir()))
 
     def test_workers_of_this_machine(self):
-        for stall, code in ((["--stall-timeout", "3"], 0), ([], 130)):
+        for stall, code in ((["--stall-timeout", "3"], 0), (ONLY_A_SIGNAL, 130)):
+            recovers = code == 0
             with self.subTest(code), tempfile.TemporaryDirectory() as folder:
-                process = Process(["train", *new_data(folder), "--nodes", "2", "--strategy", "asp", "--epochs", "12" if stall else str(LONG),
+                process = Process(["train", *new_data(folder), "--nodes", "2", "--strategy", "asp", "--epochs", "12" if recovers else str(LONG),
                                    "-o", f"{folder}/run", "--checkpoint-every", "1", "--hidden", "32", "--emulate",
                                    "node0=x0.05,node1=x0.05", *stall])
                 self.addCleanup(process.end)
@@ -196,10 +202,10 @@ class Hung(unittest.TestCase):
                 workers = children_of(process.process.pid)
                 self.assertEqual(len(workers), 2)
                 hang_until_end(workers[1])
-                if not stall:
+                if not recovers:
                     process.send(signal.SIGINT)
                 self.assertEqual(process.finish(), code, process.said())
-                if stall:
+                if recovers:
                     self.assertRegex(process.said(), "node [01]: (it hangs|no heartbeat)")
                 self.assertTrue(any(pathlib.Path(folder, "run/checkpoints").iterdir()))
 
@@ -211,6 +217,28 @@ class Hung(unittest.TestCase):
             hang(server.process.pid)
             cluster.result(code=1)
             self.assertRegex(cluster.coordinator.said(), "a shard of the model is lost: server 0 .*it hangs")
+
+    def test_a_signal_although_a_server_hangs(self):
+        with Cluster("bsp", workers="1", epochs=LONG, options=["--servers", "1", *ONLY_A_SIGNAL]) as cluster:
+            server = cluster.start_server()
+            cluster.start_workers(1)
+            cluster.wait_for_checkpoint()
+            hang(server.process.pid)
+            cluster.coordinator.send(signal.SIGINT)
+            self.assertEqual(cluster.coordinator.finish(), 130, cluster.coordinator.said())
+            self.assertRegex(cluster.coordinator.said(), "interrupted without a new checkpoint: a shard of the model is lost: "
+                             "server 0 .*: it did not answer when the run was interrupted; go on from the last checkpoint")
+            self.assertTrue(cluster.newest_checkpoint())
+
+    def test_a_signal_to_a_server_that_hangs(self):
+        with Cluster("bsp", workers="1", epochs=LONG, options=["--servers", "1", *ONLY_A_SIGNAL]) as cluster:
+            server = cluster.start_server()
+            cluster.start_workers(1)
+            cluster.wait_for_pushes(0, 5)
+            hang(server.process.pid)
+            server.send(signal.SIGINT)
+            self.assertEqual(server.finish(), 130, server.said())
+            self.assertIn("ended without waiting for the current step", server.said())
 
 
 class Interrupted(unittest.TestCase):
@@ -239,6 +267,46 @@ class Interrupted(unittest.TestCase):
             for worker in cluster.workers:
                 self.assertEqual(worker.finish(), 0)
             self.assertTrue(any((cluster.run / "checkpoints").iterdir()))
+
+    def test_a_server_that_waits_for_its_coordinator(self):
+        server = Process(["server", "--coordinator", free_addresses(1)[0], "--threads", "1", "--wait-seconds", "3600"])
+        self.addCleanup(server.end)
+        server.wait_for("trying again")
+        server.send(signal.SIGINT)
+        self.assertEqual(server.finish(), 130, server.said())
+        self.assertNotIn("without waiting for the current step", server.said())
+
+    def test_a_coordinator_whose_workers_were_all_killed(self):
+        for strategy in ("bsp", "dasp"):
+            with self.subTest(strategy), \
+                    Cluster(strategy, workers="2", epochs=LONG, options=["--wait-seconds", "3600"]) as cluster:
+                cluster.start_workers(2)
+                cluster.wait_for_checkpoint()
+                before = cluster.newest_checkpoint()
+                for worker in cluster.workers:
+                    worker.send(signal.SIGKILL)
+                cluster.coordinator.wait_for("no worker is there; waiting for one for 3600 s")
+                cluster.coordinator.send(signal.SIGINT)
+                self.assertEqual(cluster.coordinator.finish(), 130, cluster.coordinator.said())
+                self.assertGreaterEqual(cluster.newest_checkpoint(), before)
+                # With dasp, rows after those of a worker that is lost may be trained already: then nothing can be saved.
+                if strategy == "bsp" or cluster.coordinator.out:
+                    self.assertEqual(json.loads(cluster.coordinator.out)["ended"], "signal")
+                else:
+                    self.assertIn("interrupted without a new checkpoint: interrupted while no worker was left for",
+                                  cluster.coordinator.said())
+
+    def test_a_run_that_cannot_be_saved_is_an_error_in_spite_of_the_signal(self):
+        with Cluster("bsp", workers="1", epochs=LONG) as cluster:
+            cluster.start_workers(1)
+            cluster.wait_for_checkpoint()
+            cluster.coordinator.send(signal.SIGSTOP)
+            (cluster.run / "checkpoints").rename(cluster.path / "moved")
+            (cluster.run / "checkpoints").write_text("in the way")
+            cluster.coordinator.send(signal.SIGINT)
+            cluster.coordinator.send(signal.SIGCONT)
+            cluster.result(code=1)
+            self.assertRegex(cluster.coordinator.said(), "error: cannot save the run: .*checkpoints")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include "evener/app/shell/output.h"
 #include "evener/app/shell/signals.h"
 #include "evener/core/counted.h"
+#include "evener/core/error.h"
 #include "evener/policy/catalogue.h"
 #include "evener/run/report/metric_text.h"
 
@@ -143,6 +144,14 @@ std::string result_text(const TrainResult& result) {
   return text + metrics_table(result.metrics);
 }
 
+/// After a signal, a run does not wait for devices, workers and servers that do not answer. Bad
+/// input and a disk that is full have nothing to do with it.
+bool is_due_to_interrupt(const Error& error) {
+  return dynamic_cast<const UsageError*>(&error) == nullptr &&
+         dynamic_cast<const DataError*>(&error) == nullptr &&
+         dynamic_cast<const SaveError*>(&error) == nullptr;
+}
+
 }  // namespace
 
 RunContext run_context(const TrainOptions& options, const Shell& shell) {
@@ -183,18 +192,19 @@ void print_result(const TrainResult& result, const TrainOptions& options,
 
 void train_and_print(const TrainOptions& options, Backend& backend, const std::string& resume_with,
                      Shell& shell, const std::vector<std::string>& notes) {
+  RunContext context = run_context(options, shell);
+  context.notes = notes;
+  TrainResult result;
   try {
-    RunContext context = run_context(options, shell);
-    context.notes = notes;
-    const TrainResult result = train_watched(options, backend, std::move(context));
-    print_result(result, options, resume_with, shell);
-  } catch (const DeviceError& error) {
+    result = train_watched(options, backend, std::move(context));
+  } catch (const Error& error) {
     const int signal = caught_signal();
-    if (signal == 0) throw;
-    print_error(fmt::format("{}; ended without a new checkpoint, earlier checkpoints are valid",
-                            error.what()));
+    if (signal == 0 || !is_due_to_interrupt(error)) throw;
+    print_error(fmt::format("interrupted without a new checkpoint: {}", error.what()));
     shell.exit_code = 128 + signal;
+    return;
   }
+  print_result(result, options, resume_with, shell);
 }
 
 }  // namespace evener

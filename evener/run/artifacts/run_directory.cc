@@ -150,7 +150,7 @@ bool RunDirectory::is_removed() const {
 
 void RunDirectory::check_present() const {
   if (!is_removed()) return;
-  throw Error(path_ + ": the run directory was removed while the run was writing to it");
+  throw SaveError(path_ + ": the run directory was removed while the run was writing to it");
 }
 
 // The lock file stays: removing it would let a third process lock a new one beside the second's.

@@ -129,10 +129,13 @@ class Session {
       if (diverged && saved) throw DivergedRun(problem.what(), directory_->path());
       if (!cut.empty() && !directory_) throw Error(cut);
       if (diverged || !directory_ || (cut.empty() && !backend_.is_unattended())) throw;
-      throw Error((cut.empty() ? problem.what() : cut) +
-                  (saved ? "; go on from the last checkpoint with --resume " + directory_->path()
-                         : std::string("; there is no checkpoint yet to go on from (see "
-                                       "--checkpoint-every and --checkpoint-minutes)")));
+      const std::string what =
+          (cut.empty() ? problem.what() : cut) +
+          (saved ? "; go on from the last checkpoint with --resume " + directory_->path()
+                 : std::string("; there is no checkpoint yet to go on from (see "
+                               "--checkpoint-every and --checkpoint-minutes)"));
+      if (dynamic_cast<const SaveError*>(&problem) != nullptr) throw SaveError(what);
+      throw Error(what);
     }
   }
 
