@@ -10,7 +10,7 @@
 
 namespace evener {
 
-/// Called between chunks of a long loop, on any thread; true ends the loop early.
+/// Called between chunks of a long loop, on the calling thread; true ends the loop early.
 using Stop = std::function<bool()>;
 
 /// Calls work(begin, end, member) for chunks of [0, total). Members take chunks as they become
@@ -23,7 +23,7 @@ bool for_chunks(Team& team, std::size_t total, std::size_t chunk, const Stop& st
     for (;;) {
       const std::size_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
       if (begin >= total || stopped.load(std::memory_order_relaxed)) return;
-      if (stop && stop()) {
+      if (member == 0 && stop && stop()) {
         stopped = true;
         return;
       }

@@ -141,15 +141,12 @@ std::vector<std::uint32_t> ResidualTrainer::order_of(std::uint64_t epoch) const 
   return shuffled_rows(shortlist_.rows(), options_.seed, epoch);
 }
 
-ResidualStep ResidualTrainer::step(std::uint64_t epoch, std::span<const std::uint32_t> order,
-                                   std::size_t begin, std::span<float> parameters, Team& team) {
+ResidualStep ResidualTrainer::step(const Place& place, std::span<float> parameters, Team& team) {
   ResidualStep done;
-  done.rows = std::min<std::size_t>(options_.batch, order.size() - begin);
-  const auto batch = order.subspan(begin, done.rows);
-  const std::uint64_t before = epoch * order.size() + begin;
-  const float total = static_cast<float>(options_.epochs) * static_cast<float>(order.size());
-  done.learning_rate =
-      options_.learning_rate * std::max(0.0F, 1 - static_cast<float>(before) / total);
+  done.rows = std::min<std::size_t>(options_.batch, place.order.size() - place.begin);
+  const auto batch = place.order.subspan(place.begin, done.rows);
+  const std::uint64_t before = place.epoch * place.order.size() + place.begin;
+  done.learning_rate = options_.learning_rate * static_cast<float>(place.left);
   const int members = team.size();
   team.run([&](int member) {
     const Range own = share_of(done.rows, members, member);

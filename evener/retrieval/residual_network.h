@@ -16,8 +16,7 @@
 namespace evener {
 
 struct ResidualOptions {
-  std::uint32_t epochs = 5;
-  float learning_rate = 0.05F;  // of AdaGrad with one scale for each row of a matrix; decays to 0
+  float learning_rate = 0.05F;  // of AdaGrad with one scale for each row of a matrix
   float first_square = 1e-4F;   // the sums of squares start here
   float input_dropout = 0.2F;
   std::uint32_t batch = 32;
@@ -43,9 +42,15 @@ class ResidualTrainer {
 
   /// The rows of an epoch in their order, by seed and epoch.
   std::vector<std::uint32_t> order_of(std::uint64_t epoch) const;
-  /// Trains options.batch rows of an epoch's order from `begin` on, or those that are left.
-  ResidualStep step(std::uint64_t epoch, std::span<const std::uint32_t> order, std::size_t begin,
-                    std::span<float> parameters, Team& team);
+  /// The place of a step in the run.
+  struct Place {
+    std::uint64_t epoch;
+    std::span<const std::uint32_t> order;  // of this epoch
+    std::size_t begin;
+    double left;  // share of the run after it: the learning rate falls with it to 0
+  };
+  /// Trains options.batch rows of the order from `begin` on, or those that are left.
+  ResidualStep step(const Place& place, std::span<float> parameters, Team& team);
 
   /// The sums of squares in layout_of(network): that of a row of a matrix is the row's first float.
   void store_squares(std::span<float> state) const;

@@ -82,7 +82,7 @@ TEST_F(Residual, AStepFollowsTheGradient) {
   const std::vector<std::uint32_t> order{3, 50, 77, 110};
   FloatBuffer before(parameters_.size());
   std::copy_n(parameters_.data(), parameters_.size(), before.data());
-  const ResidualStep done = trainer.step(0, order, 0, parameters_.span(), team);
+  const ResidualStep done = trainer.step({0, order, 0, 1}, parameters_.span(), team);
   EXPECT_EQ(done.rows, 4U);
   EXPECT_NEAR(done.loss, loss(order, before), 1e-3);
   const auto check = [&](const Segment& segment, std::size_t row, std::size_t col) {
@@ -115,8 +115,9 @@ TEST_F(Residual, TrainingLowersTheLossOfAllRows) {
   Team team(2);
   for (std::uint64_t epoch = 0; epoch < 5; ++epoch) {
     const auto order = trainer.order_of(epoch);
+    const double left = 1 - static_cast<double>(epoch) / 5;
     for (std::size_t at = 0; at < order.size(); at += options_.batch) {
-      trainer.step(epoch, order, at, parameters_.span(), team);
+      trainer.step({epoch, order, at, left}, parameters_.span(), team);
     }
   }
   EXPECT_LT(loss(all, parameters_), 0.95 * before);
@@ -130,8 +131,8 @@ TEST_F(Residual, ResultsDoNotDependOnTheNumberOfThreads) {
   Team one(1), three(3);
   const auto order = a.order_of(1);
   for (std::size_t at = 0; at < order.size(); at += options_.batch) {
-    a.step(1, order, at, parameters_.span(), one);
-    b.step(1, order, at, others.span(), three);
+    a.step({1, order, at, 0.8}, parameters_.span(), one);
+    b.step({1, order, at, 0.8}, others.span(), three);
   }
   EXPECT_TRUE(std::equal(others.data(), others.data() + others.size(), parameters_.data()));
 }
@@ -140,13 +141,13 @@ TEST_F(Residual, ContinuesExactlyFromStoredSquares) {
   ResidualTrainer a(network_, data_, list_, options_), b(network_, data_, list_, options_);
   Team team(2);
   const auto order = a.order_of(0);
-  a.step(0, order, 0, parameters_.span(), team);
+  a.step({0, order, 0, 0.8}, parameters_.span(), team);
   FloatBuffer state(parameters_.size()), copy(parameters_.size());
   a.store_squares(state.span());
   std::copy_n(parameters_.data(), parameters_.size(), copy.data());
   b.load_squares(state.span());
-  a.step(0, order, 32, parameters_.span(), team);
-  b.step(0, order, 32, copy.span(), team);
+  a.step({0, order, 32, 0.8}, parameters_.span(), team);
+  b.step({0, order, 32, 0.8}, copy.span(), team);
   EXPECT_TRUE(std::equal(copy.data(), copy.data() + copy.size(), parameters_.data()));
 }
 

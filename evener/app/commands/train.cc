@@ -2,6 +2,7 @@
 #include "evener/run/session/train.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "evener/core/error.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/head.h"
+#include "evener/run/session/new_run.h"
 
 namespace evener {
 
@@ -58,18 +60,18 @@ bool another_rank_speaks(const GivenOptions& given, const Environment& environme
 /// Trains on the devices of this machine.
 void train_here(TrainOptions options, Shell& shell) {
   constexpr const char* kAgain = "evener train --resume";
+  std::optional<TrainingData> data;
   std::vector<std::string> notes;
+  if (!options.head_reason.empty()) notes.push_back(options.head_reason);
   if (options.head == "auto" && options.resume.empty()) {
-    const Dataset data = open_training_data(options, shell.environment.cache, print_warning).train;
-    const HeadChoice choice = choose_head(data);
+    if (!options.output.empty()) refuse_existing_run(options.output);
+    data = open_training_data(options, run_context(options, shell).cache, print_warning);
+    const HeadChoice choice = choose_head(data->train);
     options.head = choice.head;
     notes.push_back(choice.why);
   }
-  if (!options.has_shortlist()) {
-    return train_and_print(options, *make_local_backend(), kAgain, shell, notes);
-  }
-  if (options.devices == "auto") options.devices = shell.environment.automatic_device;
-  train_and_print(options, *make_shortlist_backend(), kAgain, shell, notes);
+  const auto backend = options.has_shortlist() ? make_shortlist_backend() : make_local_backend();
+  train_and_print(options, *backend, kAgain, shell, notes, data ? &*data : nullptr);
 }
 
 void run_train(const GivenOptions& given, Shell& shell) {

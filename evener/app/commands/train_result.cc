@@ -25,6 +25,7 @@ nlohmann::ordered_json result_json(const TrainResult& result) {
                               {"seconds", progress.seconds},
                               {"training_seconds", progress.training_seconds},
                               {"samples_per_second", result.samples_per_second},
+                              {"preparation_seconds", result.preparation_seconds},
                               {"train_loss", result.train_loss},
                               {"metrics", result.metrics}};
   if (!result.metrics.empty()) {
@@ -127,6 +128,10 @@ std::string result_text(const TrainResult& result) {
     text += fmt::format("{:<10}{:.0f} rows/s{}\n", "speed", result.samples_per_second,
                         result.virtual_time ? " in virtual time" : "");
   }
+  if (result.preparation_seconds > 0) {
+    text += fmt::format("{:<10}preparation {:.1f} s, training {:.1f} s\n", "time",
+                        result.preparation_seconds, result.step_seconds);
+  }
   if (progress.best_epoch > 0) {
     text += fmt::format("{:<10}{} {} after epoch {}\n", "best", metric_title(result.best_by),
                         metric_text(result.best_by, progress.best_metric), progress.best_epoch);
@@ -162,24 +167,34 @@ RunContext run_context(const TrainOptions& options, const Shell& shell) {
   context.devices.automatic = [cpu = environment.automatic_device] { return find_devices(cpu); };
   context.devices.cache_directory = environment.cache.directory;
   context.reporter = {stderr, !options.quiet, environment.display};
-  context.training_begins = [] {
-    catch_signals("evener: stopping after a checkpoint; once more ends at once, without one\n");
+  // The shortlist head has long work before there is anything to save.
+  context.training_begins = [prepares = options.has_shortlist()] {
+    catch_signals(prepares ? "evener: stopping; once more ends at once, without a checkpoint\n"
+                           : "evener: stopping after a checkpoint; once more ends at once, without "
+                             "one\n");
   };
   context.interrupted = caught_signal;
   return context;
 }
 
-TrainResult train_watched(const TrainOptions& options, Backend& backend, RunContext context) {
+TrainResult train_watched(const TrainOptions& options, Backend& backend, RunContext context,
+                          const TrainingData* data) {
   context.main_steps = std::make_shared<MainSteps>();
   HangLimits limits;
   limits.stall.fixed = options.cluster.stall_timeout;
   const StepDeadline deadline(context.main_steps, limits);
-  return train(options, backend, context);
+  return data == nullptr ? train(options, backend, context)
+                         : train(options, *data, backend, context);
 }
 
 void print_result(const TrainResult& result, const TrainOptions& options,
                   const std::string& resume_with, Shell& shell) {
-  if (result.signal != 0) {
+  if (result.in_preparation && options.resume.empty()) {
+    print_message(
+        "evener: interrupted in the preparation: nothing is trained yet; start again "
+        "with the same command");
+    shell.exit_code = 128 + result.signal;
+  } else if (result.signal != 0) {
     // Not wrapped: a command with line breaks in it cannot be copied.
     std::fprintf(stderr, "evener: interrupted; go on with: %s %s\n", resume_with.c_str(),
                  result.directory.c_str());
@@ -191,12 +206,13 @@ void print_result(const TrainResult& result, const TrainOptions& options,
 }
 
 void train_and_print(const TrainOptions& options, Backend& backend, const std::string& resume_with,
-                     Shell& shell, const std::vector<std::string>& notes) {
+                     Shell& shell, const std::vector<std::string>& notes,
+                     const TrainingData* data) {
   RunContext context = run_context(options, shell);
   context.notes = notes;
   TrainResult result;
   try {
-    result = train_watched(options, backend, std::move(context));
+    result = train_watched(options, backend, std::move(context), data);
   } catch (const Error& error) {
     const int signal = caught_signal();
     if (signal == 0 || !is_due_to_interrupt(error)) throw;

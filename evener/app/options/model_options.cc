@@ -45,9 +45,7 @@ void load_shortlist(const std::string& device, const std::string& memory_limit,
   if (!memory_limit.empty()) {
     throw UsageError("--memory-limit: a shortlist head runs on the processor, which has none");
   }
-  TrainOptions options;
-  options.devices = device;
-  const int threads = shortlist_device(options).threads;
+  const int threads = shortlist_device(device, {}).threads;
   loaded.replica = make_shortlist_replica(loaded.model.network, *loaded.model.shortlist, threads);
   loaded.replica->give(0, std::move(loaded.model.parameters));
 }

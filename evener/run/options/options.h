@@ -75,6 +75,8 @@ struct TrainOptions {
   int read_threads = 0;
 
   std::string head = "auto";
+  /// With --head auto: the line that says which head options chose, and why. Empty: none did.
+  std::string head_reason;
   std::string ablate = "none";  // stages of the shortlist head, separated by commas
   std::vector<std::uint32_t> hidden{kAutoWidth};
   std::string activation = "relu";

@@ -70,7 +70,9 @@ TrainOptions with_shortlist_recipe(TrainOptions options) {
   options.dropout = 0;
   if (options.hidden == std::vector{kAutoWidth}) options.hidden = {kShortlistWidth};
   if (options.learning_rate == 0) options.learning_rate = kShortlistRate;
-  if (options.epochs == 0) options.epochs = options.ablates("network") ? 1 : kShortlistEpochs;
+  if (options.epochs == 0 && options.seconds == 0) {
+    options.epochs = options.ablates("network") ? 1 : kShortlistEpochs;
+  }
   return options;
 }
 

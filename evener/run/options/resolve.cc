@@ -1,12 +1,12 @@
 #include "evener/run/options/resolve.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "evener/core/error.h"
 #include "evener/data/data_folder.h"
 #include "evener/run/options/applicable.h"
 #include "evener/run/options/config.h"
+#include "evener/run/options/head_choice.h"
 
 namespace evener {
 
@@ -53,26 +53,6 @@ void check_mode(const GivenNames& names, Mode mode) {
   for (const auto& [name, where] : names) {
     const std::string why = why_not_in_mode(find_train_option(name), mode);
     if (!why.empty()) throw UsageError(where + "--" + name + why);
-  }
-}
-
-/// --head auto with an option that only one of the heads has: the user wants that head.
-void choose_head_by_options(const GivenNames& names, TrainOptions& options) {
-  if (options.mode != Mode::train || options.head != "auto") return;
-  const auto any_only_with = [&](const char* has, const char* lacks) {
-    TrainOptions with = options, without = options;
-    with.head = has;
-    without.head = lacks;
-    return std::any_of(names.begin(), names.end(), [&](const auto& given) {
-      const OptionInfo& info = find_train_option(given.first);
-      return why_not_applicable(info, with, options.mode).empty() &&
-             !why_not_applicable(info, without, options.mode).empty();
-    });
-  };
-  if (any_only_with("full", "shortlist")) {
-    options.head = "full";
-  } else if (any_only_with("shortlist", "full")) {
-    options.head = "shortlist";
   }
 }
 

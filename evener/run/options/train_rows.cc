@@ -235,7 +235,8 @@ std::vector<Row> schedule_options() {
       real_option({"seconds", "seconds",
                    "training time instead of --epochs; the learning rate follows it; 0: off"},
                   &T::seconds, kNotNegative)
-          .needs(full_head())
+          .needs(condition([](const T& o) { return !o.has_shortlist() || !o.ablates("network"); },
+                           "has no effect with --ablate network: only the network part trains on"))
           .common(kWhichNetwork)
           .except(kGossipModes, kNotForGossip)
           .needs(condition(

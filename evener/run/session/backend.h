@@ -86,6 +86,11 @@ class Backend {
   virtual void add_keys(OptionTexts&) const {}
   /// Moves the vectors out of `start`. `data` must outlive the session.
   virtual void start(const TrainOptions& options, const TrainingData& data, Checkpoint& start) = 0;
+  /// Long work before the first step, with signals caught; may complete the model of `start`, which
+  /// is the argument of `start` still. False: interrupted, and nothing can be saved.
+  virtual bool prepare(Checkpoint& /*start*/) { return true; }
+  /// How long that took in this session. It counts as training.
+  virtual Seconds preparation_seconds() const { return 0; }
   /// "training on cpu:1 by sync".
   virtual std::string description() const = 0;
   /// A hint if the options are slow on these devices; empty: none.

@@ -32,6 +32,8 @@ class Checkpointing {
   void write_options(const TrainOptions& options);
   /// Hands the vectors to the backend.
   void start_backend(const TrainOptions& options, const TrainingData& data);
+  /// Backend::prepare.
+  bool prepare_backend() { return backend_.prepare(current_); }
 
   bool writes() const { return options_.directory != nullptr; }
   /// Error if the run directory was removed.

@@ -91,6 +91,7 @@ class Driver {
   // The ends of `run`.
   TrainResult complete();
   TrainResult interrupt();
+  TrainResult interrupt_preparation();
   TrainResult leave(const std::string& ended, int signal);
 
   int interrupted() const { return context_.interrupted ? context_.interrupted() : 0; }

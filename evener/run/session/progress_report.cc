@@ -41,6 +41,7 @@ ProgressReport::ProgressReport(const TrainOptions& options, const TrainingData& 
       record_rows_(std::max<std::uint64_t>(1, data.row_count() / kStepRecordsPerEpoch)) {}
 
 void ProgressReport::say_start(const Network& network) {
+  step_seconds_ += backend_.preparation_seconds();
   reporter_.say(fmt::format(
       "{} ({}, {}, {}, {})", backend_.description(), counted(data_.row_count(), "row"),
       counted(data_.train.feature_count, "feature"), counted(data_.train.label_count, "label"),
@@ -50,7 +51,8 @@ void ProgressReport::say_start(const Network& network) {
 
 void ProgressReport::begin_part() {
   last_step_end_ = step_clock();
-  if (backend_.position().next_row == 0) epoch_begin_seconds_ = step_seconds_;
+  // The epoch that the preparation precedes has its time.
+  if (backend_.position().next_row == 0 && rows_done_ > 0) epoch_begin_seconds_ = step_seconds_;
 }
 
 void ProgressReport::step(const StepReport& report) {
@@ -170,6 +172,8 @@ void ProgressReport::end(TrainResult& result, const RunDirectory* directory) {
   const BackendReport report = backend_.report(step_seconds());
   result.train_loss = train_loss_;
   result.samples_per_second = samples_per_second();
+  result.preparation_seconds = backend_.preparation_seconds();
+  result.step_seconds = step_seconds_ - result.preparation_seconds;
   result.strategy = report.strategy;
   result.replica_distance = report.replica_distance;
   result.workers = report.workers;

@@ -112,7 +112,8 @@ class Session {
       checkpoints.start_backend(options_, *data_);
       driver.emplace(session_.driver, options_, context_, *data_, backend_, checkpoints, *report);
       TrainResult result = driver->run();
-      report->end(result, directory());
+      // An end without a step leaves a directory that the next run may use.
+      if (!result.in_preparation) report->end(result, directory());
       if (directory_) result.directory = directory_->path();
       result.notes.insert(result.notes.begin(), notes_.begin(), notes_.end());
       if (session_.driver.ended) session_.driver.ended(driver->session_end());

@@ -25,10 +25,10 @@ class ShortlistBackend : public Backend {
   std::vector<std::string> open(TrainOptions& options, const Checkpoint* /*resumed*/,
                                 const BackendContext& context) override {
     context_ = context;
-    device_ = shortlist_device(options);
+    device_ = shortlist_device(options.devices, context.devices);
     options.devices = device_.name;
     options.strategy = "sequential";
-    return {};
+    return device_.notes;
   }
 
   void check(const TrainOptions& options, const TrainingData& data,
@@ -38,30 +38,42 @@ class ShortlistBackend : public Backend {
 
   void start(const TrainOptions& options, const TrainingData& data, Checkpoint& start) override {
     const Progress& progress = start.progress;
-    position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum};
+    position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum,
+                 progress.training_seconds};
     network_ = start.model.network;
-    options_ = residual_options(options);
-    ablates_network_ = options.ablates("network");
+    options_ = options;
+    data_ = data.rows.empty() ? data.train : select_rows(data.train, data.rows);
+    evaluation_ = data.evaluation ? &*data.evaluation : nullptr;
     team_ = std::make_unique<Team>(device_.threads);
     timeline_ = std::make_unique<Timeline>(std::vector<std::string>{device_.name});
     timeline_->set_lost(0, false);
-    data_ = data.rows.empty() ? data.train : select_rows(data.train, data.rows);
-    const ShortlistFitContext fit{*team_, context_.say};
-    if (start.model.shortlist == nullptr) {
-      FittedShortlist fitted = fit_shortlist(data_, options, fit);
-      start.model.shortlist = std::move(fitted.head);
-      list_ = std::move(fitted.list);
-      notes_ = std::move(fitted.notes);
-      initialise_residual(network_, options.seed, start.model.parameters.span());
-    } else {
-      list_ = training_shortlist(data_, *start.model.shortlist, fit);
-    }
-    head_ = start.model.shortlist;
-    trainer_ = std::make_unique<ResidualTrainer>(network_, data_, list_, options_);
-    if (progress.step > 0) trainer_->load_squares(start.state.at(0).span());
-    parameters_ = std::move(start.model.parameters);
     clock_ = Stopwatch();
   }
+
+  bool prepare(Checkpoint& start) override {
+    const ShortlistFitContext fit{*team_, context_.say, [this] { return interrupted(); }};
+    if (start.model.shortlist == nullptr) {
+      auto fitted = fit_shortlist(data_, options_, fit);
+      if (!fitted) return false;
+      start.model.shortlist = std::move(fitted->head);
+      list_ = std::move(fitted->list);
+      notes_ = std::move(fitted->notes);
+      initialise_residual(network_, options_.seed, start.model.parameters.span());
+    } else {
+      auto list = training_shortlist(data_, *start.model.shortlist, fit);
+      if (!list) return false;
+      list_ = std::move(*list);
+    }
+    head_ = start.model.shortlist;
+    trainer_ =
+        std::make_unique<ResidualTrainer>(network_, data_, list_, residual_options(options_));
+    if (position_.step > 0) trainer_->load_squares(start.state.at(0).span());
+    parameters_ = std::move(start.model.parameters);
+    preparation_ = now();
+    position_.seconds += preparation_;
+    return true;
+  }
+  Seconds preparation_seconds() const override { return preparation_; }
 
   std::string description() const override {
     return fmt::format("training the shortlist head on {}, {:.0f} candidates a row", device_.name,
@@ -75,6 +87,7 @@ class ShortlistBackend : public Backend {
       const Seconds begin = now();
       const ResidualStep done = step(order);
       position_.next_row += done.rows;
+      position_.seconds += now() - begin;
       position_.loss_sum += done.loss;
       ++position_.step;
       if (!std::isfinite(done.loss)) {
@@ -83,14 +96,17 @@ class ShortlistBackend : public Backend {
       note_task(std::span(order).subspan(position_.next_row - done.rows, done.rows), begin);
       const StepReport report{0, done.rows, done.loss / static_cast<double>(done.rows),
                               done.learning_rate};
-      const bool goes_on = after_step(report) && !interrupted();
+      const bool over = options_.seconds > 0 && position_.seconds >= options_.seconds;
+      const bool goes_on = after_step(report) && !interrupted() && !over;
       if (position_.next_row < order.size() && !goes_on) return false;
     }
     return true;
   }
 
   Position position() const override { return position_; }
-  void close_epoch() override { position_ = {position_.step, position_.epoch + 1, 0, 0}; }
+  void close_epoch() override {
+    position_ = {position_.step, position_.epoch + 1, 0, 0, position_.seconds};
+  }
   double loss() const override {
     return position_.loss_sum / std::max<double>(1, static_cast<double>(position_.next_row));
   }
@@ -136,9 +152,19 @@ class ShortlistBackend : public Backend {
   bool interrupted() const { return context_.interrupted && context_.interrupted() != 0; }
 
   ResidualStep step(const std::vector<std::uint32_t>& order) {
-    if (ablates_network_) return {order.size() - position_.next_row, 0, 0};
+    if (options_.ablates("network")) return {order.size() - position_.next_row, 0, 0};
     MainSteps::Step guard(context_.main_steps.get());
-    return trainer_->step(position_.epoch, order, position_.next_row, parameters_.span(), *team_);
+    return trainer_->step({position_.epoch, order, position_.next_row, time_left()},
+                          parameters_.span(), *team_);
+  }
+
+  /// The share of the run that is left: of its time, or of its epochs.
+  double time_left() const {
+    if (options_.seconds > 0) return std::max(0.0, 1 - position_.seconds / options_.seconds);
+    const auto rows = static_cast<double>(data_.rows());
+    const double done =
+        static_cast<double>(position_.epoch) * rows + static_cast<double>(position_.next_row);
+    return std::max(0.0, 1 - done / (static_cast<double>(options_.epochs) * rows));
   }
 
   void note_task(std::span<const std::uint32_t> rows, Seconds begin) {
@@ -154,11 +180,11 @@ class ShortlistBackend : public Backend {
   BackendContext context_;
   ShortlistDevice device_;
   Network network_;
-  ResidualOptions options_;
-  bool ablates_network_ = false;
+  TrainOptions options_;
   std::unique_ptr<Team> team_;
   std::unique_ptr<Timeline> timeline_;
   Dataset data_;  // the training rows
+  const Dataset* evaluation_ = nullptr;
   Shortlist list_;
   std::shared_ptr<ShortlistHead> head_;
   std::unique_ptr<ResidualTrainer> trainer_;
@@ -166,6 +192,7 @@ class ShortlistBackend : public Backend {
   std::vector<std::string> notes_;
   Position position_;
   Stopwatch clock_;
+  Seconds preparation_ = 0;
 };
 
 }  // namespace

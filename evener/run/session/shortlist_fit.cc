@@ -7,6 +7,7 @@
 #include "evener/core/error.h"
 #include "evener/core/time.h"
 #include "evener/device/registry.h"
+#include "evener/run/options/head_choice.h"
 
 namespace evener {
 
@@ -58,15 +59,24 @@ RetrievalOptions retrieval_options(const TrainOptions& options) {
 
 }  // namespace
 
-ShortlistDevice shortlist_device(const TrainOptions& options) {
-  const std::string name = options.devices == "auto" ? "cpu" : options.devices;
-  const DeviceKind* kind = name.find(',') == std::string::npos ? find_device_kind(name) : nullptr;
-  if (kind == nullptr || kind->name != "cpu") {
+ShortlistDevice shortlist_device(const std::string& devices, const DeviceContext& context) {
+  ShortlistDevice device{devices, 1, {}};
+  if (devices == "auto") {
+    // The list begins with the processor.
+    const std::string found = context.automatic().list;
+    device.name = found.substr(0, found.find(','));
+    if (device.name != found) {
+      device.notes.push_back(fmt::format(
+          "{}: not used, because --head shortlist trains on the processor; --head full uses it",
+          found.substr(device.name.size() + 1)));
+    }
+  } else if (!names_one_processor(devices)) {
     throw UsageError(fmt::format(
         "--devices {}: --head shortlist trains on the processor: cpu, or cpu:T for T threads",
-        options.devices));
+        devices));
   }
-  return {name, static_cast<int>(kind->cores(name))};
+  device.threads = static_cast<int>(find_device_kind(device.name)->cores(device.name));
+  return device;
 }
 
 void check_shortlist(const TrainOptions& options, const TrainingData& data,
@@ -87,18 +97,17 @@ void check_shortlist(const TrainOptions& options, const TrainingData& data,
 
 ResidualOptions residual_options(const TrainOptions& options) {
   ResidualOptions residual;
-  residual.epochs = options.epochs;
   residual.learning_rate = static_cast<float>(options.learning_rate);
   residual.seed = options.seed;
   return residual;
 }
 
-FittedShortlist fit_shortlist(const Dataset& data, const TrainOptions& options,
-                              const ShortlistFitContext& context) {
+std::optional<FittedShortlist> fit_shortlist(const Dataset& data, const TrainOptions& options,
+                                             const ShortlistFitContext& context) {
   Stages stages(context);
-  auto fitted = fit_retriever(data, retrieval_options(options), context.team, {},
+  auto fitted = fit_retriever(data, retrieval_options(options), context.team, context.stop,
                               [&](const char* stage, double) { stages.enter(stage); });
-  if (!fitted) throw Error("the retrieval stage ended early");
+  if (!fitted) return std::nullopt;
   auto head = std::make_shared<ShortlistHead>(std::move(fitted->retriever));
   WideOptions wide;
   wide.seed = options.seed;
@@ -106,8 +115,8 @@ FittedShortlist fit_shortlist(const Dataset& data, const TrainOptions& options,
     head->wide.offsets.assign(data.label_count + 1, 0);
   } else {
     stages.enter("linear weights");
-    if (!train_wide(data, fitted->shortlist, {}, wide, context.team, {}, head->wide)) {
-      throw Error("the linear stage ended early");
+    if (!train_wide(data, fitted->shortlist, {}, wide, context.team, context.stop, head->wide)) {
+      return std::nullopt;
     }
   }
   if (options.ablates("network")) head->network_share = 0;
@@ -130,13 +139,11 @@ FittedShortlist fit_shortlist(const Dataset& data, const TrainOptions& options,
   return result;
 }
 
-Shortlist training_shortlist(const Dataset& data, const ShortlistHead& head,
-                             const ShortlistFitContext& context) {
+std::optional<Shortlist> training_shortlist(const Dataset& data, const ShortlistHead& head,
+                                            const ShortlistFitContext& context) {
   Stages stages(context);
-  auto list = left_out_shortlist(data, *head.retriever, context.team, {},
-                                 [&](const char* stage, double) { stages.enter(stage); });
-  if (!list) throw Error("the retrieval stage ended early");
-  return std::move(*list);
+  return left_out_shortlist(data, *head.retriever, context.team, context.stop,
+                            [&](const char* stage, double) { stages.enter(stage); });
 }
 
 }  // namespace evener

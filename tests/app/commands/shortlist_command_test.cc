@@ -1,5 +1,8 @@
 // The commands with the shortlist head.
+#include <algorithm>
+
 #include "tests/app/command.h"
+#include <fmt/format.h>
 
 namespace evener {
 namespace {
@@ -42,15 +45,122 @@ TEST_F(ShortlistCommand, RefusesOptionsOfTheOtherHead) {
   expect_error({"simulate", "x.toml", folder_ / "train.txt", "--head", "full"}, 2, "--head");
 }
 
-TEST_F(ShortlistCommand, AutoSaysWhatItChoseAndWhy) {
+/// 1200 rows, 120 labels, several a row: data for the shortlist head.
+std::string many_labels() {
+  std::string text = "1200 200 120\n";
+  for (int row = 0; row < 1200; ++row) {
+    const int a = row % 120, b = (row * 7 + 3) % 120;
+    text += a == b ? fmt::format("{}", a) : fmt::format("{},{}", std::min(a, b), std::max(a, b));
+    text += fmt::format(" {}:1 {}:1 {}:0.5\n", std::min(a, b), std::max(a, b) + (a == b ? 1 : 0),
+                        130 + row % 50);
+  }
+  return text;
+}
+
+class AutoHead : public ShortlistCommand {
+ protected:
+  AutoHead() { put_contents(folder_ / "many.txt", many_labels()); }
+
+  /// What a run that may choose the head prints.
+  Outcome choose(const std::vector<std::string>& more) {
+    std::vector<std::string> all{"train", folder_ / "many.txt", "-o",
+                                 folder_ / fmt::format("run{}", ++runs_)};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  }
+  int runs_ = 0;
+};
+
+TEST_F(AutoHead, SaysWhatTheDataChose) {
   const Outcome few = run({"train", folder_ / "train.txt", "-o", folder_ / "few", "--epochs", "1"});
   ASSERT_EQ(few.code, 0) << few.err;
   EXPECT_THAT(few.err, HasSubstr("--head auto: full, because there are only 6 labels"));
-  // An option of one head chooses it.
-  const Outcome given = run({"train", folder_ / "train.txt", "-o", folder_ / "given", "--epochs",
-                             "1", "--ablate", "linear"});
-  ASSERT_EQ(given.code, 0) << given.err;
-  EXPECT_THAT(given.err, HasSubstr("training the shortlist head"));
+  // Also where OpenCL runs on the cores of this machine: that is no other device.
+  const Outcome many = choose({"--devices", "auto"});
+  ASSERT_EQ(many.code, 0) << many.err;
+  EXPECT_THAT(many.err, AllOf(HasSubstr("--head auto: shortlist, because there are 120 labels"),
+                              HasSubstr("training the shortlist head on cpu:"),
+                              Not(HasSubstr("opencl:0.0: not used"))));
+}
+
+TEST_F(AutoHead, TakesTheHeadThatCanDoWhatTheOptionsSay) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{"--devices", "cpu:1,cpu:1"}, "full, because --devices cpu:1,cpu:1 names several devices"},
+      {{"--hidden", "8,8"}, "full, because --hidden asks for 2 hidden layers"},
+      {{"--hidden", "none"}, "full, because --hidden asks for no hidden layer"},
+      {{"--strategy", "hogwild"}, "full, because only this head has --strategy"},
+      {{"--loss", "softmax"}, "full, because only this head has --loss"},
+      {{"--ablate", "linear"}, "shortlist, because only this head has --ablate"}};
+  for (const auto& [options, line] : cases) {
+    std::vector<std::string> all{"--epochs", "1"};
+    all.insert(all.end(), options.begin(), options.end());
+    const Outcome outcome = choose(all);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("--head auto: " + line));
+    const bool is_shortlist = line.starts_with("shortlist");
+    EXPECT_EQ(outcome.err.find("training the shortlist head") != std::string::npos, is_shortlist);
+  }
+}
+
+TEST_F(AutoHead, AConfigFileDecidesLikeTheCommandLine) {
+  put_contents(folder_ / "recipe.toml", "hidden = [8, 8]\nepochs = 1\n");
+  const Outcome outcome = choose({"--config", folder_ / "recipe.toml"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("--head auto: full, because --hidden asks for 2 hidden"));
+}
+
+TEST_F(AutoHead, AnUnknownDeviceIsStillRefused) {
+  expect_error({"train", folder_ / "many.txt", "--devices", "abacus"}, 2,
+               "unknown device 'abacus'");
+}
+
+TEST_F(AutoHead, TimeCanBeGivenToTheShortlistHead) {
+  const Outcome outcome = choose({"--seconds", "0.3", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("--head auto: shortlist, because there are 120 labels"));
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result.at("ended"), "seconds");
+  EXPECT_GE(result.at("training_seconds").get<double>(), 0.3);
+  EXPECT_LE(result.at("preparation_seconds").get<double>(),
+            result.at("training_seconds").get<double>());
+}
+
+TEST_F(AutoHead, DataIsOpenedOnce) {
+  // The warning of a data file whose cache cannot be written is printed where it is opened.
+  put_contents(folder_ / "file", "");
+  const Outcome outcome = choose({"--epochs", "1", "--cache-dir", folder_ / "file"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto first = outcome.err.find("warning");
+  ASSERT_NE(first, std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("warning", first + 1), std::string::npos) << outcome.err;
+}
+
+TEST_F(ShortlistCommand, PreparationCountsAsTraining) {
+  const Outcome outcome = run(shortlist("run", {"--json"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const double preparation = json::parse(outcome.out).at("preparation_seconds");
+  EXPECT_GT(preparation, 0);
+  double seconds = 0;
+  for (const auto& line : lines_of(contents_of(folder_ / "run/metrics.jsonl"))) {
+    const json record = json::parse(line);
+    if (record.at("kind") == "epoch") seconds += record.at("train_seconds").get<double>();
+  }
+  EXPECT_GT(seconds, preparation);
+  EXPECT_THAT(run(shortlist("text")).out, HasSubstr("time      preparation 0."));
+}
+
+TEST_F(ShortlistCommand, CtrlCInThePreparationSaysThatNothingIsTrained) {
+  put_contents(folder_ / "train.txt", easy_data(20000, 1));
+  // The pipe for messages is full of notes before the preparation ends, or the signal comes first.
+  Running running(shortlist("run"), environment_, folder_ / "out");
+  ASSERT_TRUE(running.wait_for("preparing: "));
+  running.send(SIGINT);
+  EXPECT_EQ(running.finish(), 130);
+  EXPECT_THAT(running.stderr_text(),
+              HasSubstr("interrupted in the preparation: nothing is trained"));
+  // The directory is free for the next attempt.
+  put_contents(folder_ / "train.txt", easy_data(100, 1));
+  EXPECT_EQ(run(shortlist("run")).code, 0);
 }
 
 }  // namespace

@@ -42,18 +42,60 @@ TEST_F(ShortlistRun, LearnsAndLeavesAModelThatPredictsTheSame) {
 }
 
 TEST_F(ShortlistRun, ResumesToTheSameModelWhereverItIsInterrupted) {
+  options_.devices = "cpu:1";
   run("whole");
   const long places = asked_;
-  ASSERT_GT(places, 8);
+  ASSERT_GT(places, 30);
+  int in_preparation = 0;
   for (long at = 0; at < places; ++at) {
     SCOPED_TRACE("interrupted at " + std::to_string(at));
     const std::string name = "cut" + std::to_string(at);
     const TrainResult cut = run(name, at);
     ASSERT_EQ(cut.signal, SIGINT);
-    resume(name);
+    if (cut.in_preparation) {  // there is no checkpoint yet, and the directory can be used
+      ++in_preparation;
+      EXPECT_EQ(cut.progress.step, 0);
+      at += 6;  // places there are alike
+      run(name);
+    } else {
+      resume(name);
+    }
     ASSERT_EQ(model(name, "last"), model("whole", "last"));
     ASSERT_EQ(model(name, "best"), model("whole", "best"));
   }
+  EXPECT_GT(in_preparation, 3);
+}
+
+TEST_F(ShortlistRun, AResumedRunThatIsInterruptedInThePreparationGoesOn) {
+  options_.devices = "cpu:1";
+  run("whole");
+  run("cut", asked_ - 3);
+  const TrainResult again = resume("cut", 0);
+  EXPECT_TRUE(again.in_preparation);
+  EXPECT_GT(again.progress.step, 0);
+  EXPECT_FALSE(resume("cut").in_preparation);
+  EXPECT_EQ(model("cut", "last"), model("whole", "last"));
+}
+
+TEST_F(ShortlistRun, TrainsForTheTimeThatIsGiven) {
+  options_.epochs = 0;
+  options_.seconds = 0.2;
+  const TrainResult result = run("run");
+  EXPECT_EQ(result.ended, "seconds");
+  EXPECT_GE(result.progress.training_seconds, 0.2);
+  EXPECT_GT(result.preparation_seconds, 0);
+  EXPECT_GT(result.metrics.at("p@1"), 0.9);
+}
+
+TEST_F(ShortlistRun, SaysWhichDevicesOfAutoItDoesNotUse) {
+  options_.devices = "auto";
+  context_.devices.automatic = [] { return FoundDevices{"cpu:1,cuda:0,opencl:1.0", {}}; };
+  TrainResult result = run("with");
+  EXPECT_THAT(result.notes, testing::Contains(HasSubstr("cuda:0,opencl:1.0: not used")));
+  EXPECT_EQ(result.workers.at(0).name, "cpu:1");
+  context_.devices.automatic = [] { return FoundDevices{"cpu:1", {"opencl:0.0 (same cores)"}}; };
+  result = run("without");
+  EXPECT_THAT(result.notes, testing::Not(testing::Contains(HasSubstr("not used"))));
 }
 
 TEST_F(ShortlistRun, TrainsOnlyOnRowsThatAreNotHeldOut) {

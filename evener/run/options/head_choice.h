@@ -1,0 +1,18 @@
+// --head auto: what the other options say about it.
+#pragma once
+
+#include <string>
+
+#include "evener/run/options/applicable.h"
+#include "evener/run/options/options.h"
+
+namespace evener {
+
+/// Whether --devices names the processor, once: `auto`, `cpu` or `cpu:T`.
+bool names_one_processor(const std::string& devices);
+
+/// Replaces --head auto if the other options fit only one of the heads, and sets `head_reason`.
+/// `given`: options that count as given.
+void choose_head_by_options(const GivenNames& given, TrainOptions& options);
+
+}  // namespace evener
