@@ -66,6 +66,7 @@ class Ours {
     listener_ =
         make_grpc_transport(read_tls(certs, "coordinator"))
             ->listen("127.0.0.1:0", [this](std::shared_ptr<Channel> channel) {
+              channel->admit();
               return std::make_shared<Receiver>(format_, [this, channel] { send(*channel); });
             });
     channel_ = make_grpc_transport(read_tls(certs, "worker"))

@@ -32,9 +32,11 @@ inline std::vector<TransportKind> transports_here() {
 /// A transport and the addresses that it has.
 class TestNetwork {
  public:
-  explicit TestNetwork(TransportKind kind)
+  /// `admission`: of gRPC, in seconds.
+  explicit TestNetwork(TransportKind kind, double admission = 10)
       : kind_(kind),
-        transport_(kind == TransportKind::grpc ? make_grpc_transport() : make_local_transport()) {}
+        transport_(kind == TransportKind::grpc ? make_grpc_transport({}, 0, admission)
+                                               : make_local_transport()) {}
 
   const std::shared_ptr<Transport>& transport() const { return transport_; }
   /// To listen at any free address.

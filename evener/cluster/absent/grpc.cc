@@ -6,7 +6,7 @@
 namespace evener {
 
 std::shared_ptr<Transport> make_grpc_transport(const Tls& /*tls*/, double /*dead_after*/,
-                                               double /*first_message*/) {
+                                               double /*admission*/) {
   throw UsageError(
       "this evener was built without cluster support (EVENER_CLUSTER): connections between "
       "processes need gRPC, protobuf and OpenSSL");

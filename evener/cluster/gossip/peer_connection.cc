@@ -6,8 +6,10 @@ namespace evener {
 
 void PeerConnection::received(Message message) {
   const wire::Head head = head_of(message);
-  if (head.has_peer_hello()) return hello(head.peer_hello());
+  if (is_hello(head) && std::exchange(said_hello_, true)) throw Error("it sent a second hello");
+  if (head.has_peer_hello()) return hello(head);
   if (head.has_join_request()) {
+    if (check_(head).empty()) channel_->admit();  // the answer may have to wait for a long step
     return events_.put({.kind = PeerEvent::Kind::join_request,
                         .from = static_cast<int>(head.join_request().rank()),
                         .join_request = head.join_request(),
@@ -41,14 +43,16 @@ void PeerConnection::received(Message message) {
   if (head.has_chunk() && reader_) feed(head.chunk(), message);
 }
 
-void PeerConnection::hello(const wire::PeerHello& hello) {
+void PeerConnection::hello(const wire::Head& head) {
+  const wire::PeerHello& hello = head.peer_hello();
   PeerEvent event{.kind = PeerEvent::Kind::peer_hello,
                   .from = static_cast<int>(hello.rank()),
                   .incarnation = hello.incarnation(),
                   .peer_hello = hello,
                   .channel = channel_,
-                  .why = check_(hello)};
+                  .why = check_(head)};
   if (!event.why.empty()) event.kind = PeerEvent::Kind::refusal;
+  if (event.why.empty()) channel_->admit();
   from_ = event.why.empty() ? event.from : -1;
   incarnation_ = event.incarnation;
   events_.put(std::move(event));

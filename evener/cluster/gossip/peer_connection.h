@@ -15,8 +15,8 @@ namespace evener {
 /// A connection that another process has opened. Its messages become events.
 class PeerConnection final : public Handler {
  public:
-  /// Why a hello is refused; empty: it is accepted.
-  using Check = std::function<std::string(const wire::PeerHello&)>;
+  /// Why a hello or a join request is refused; empty: it is accepted.
+  using Check = std::function<std::string(const wire::Head&)>;
 
   /// `events` and `layout` outlive it.
   PeerConnection(std::shared_ptr<Channel> channel, PeerEventQueue& events,
@@ -28,7 +28,7 @@ class PeerConnection final : public Handler {
   void ended(const std::string& /*why*/) override {}
 
  private:
-  void hello(const wire::PeerHello& hello);
+  void hello(const wire::Head& head);
   void begin_message(const wire::GossipMessage& message);
   void feed(const wire::Chunk& chunk, const Message& message);
   void deliver(ModelUpdate update, const std::string& why);
@@ -37,6 +37,7 @@ class PeerConnection final : public Handler {
   PeerEventQueue& events_;
   const ModelUpdateLayout& layout_;
   Check check_;
+  bool said_hello_ = false;
   int from_ = -1;                  // rank of the peer, if it was accepted
   std::uint64_t incarnation_ = 0;  // of the peer; 0: no hello yet
   wire::GossipMessage message_;    // that is arriving

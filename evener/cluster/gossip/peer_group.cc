@@ -23,14 +23,15 @@ PeerGroup::PeerGroup(const GossipPeerOptions& options, const GossipWork& work,
       others_(options.addresses.size()),
       incarnation_(std::random_device{}()) {
   const std::string& own = options.addresses.at(static_cast<std::size_t>(options.self));
-  listener_ = options.transport->listen(options.listen.empty() ? own : options.listen,
-                                        [this, &layout](std::shared_ptr<Channel> channel) {
-                                          return std::make_shared<PeerConnection>(
-                                              std::move(channel), events_, layout,
-                                              [this](const wire::PeerHello& peer_hello) {
-                                                return why_refused(peer_hello, options_, work_);
-                                              });
-                                        });
+  listener_ = options.transport->listen(
+      options.listen.empty() ? own : options.listen,
+      [this, &layout](std::shared_ptr<Channel> channel) {
+        return std::make_shared<PeerConnection>(
+            std::move(channel), events_, layout, [this](const wire::Head& head) {
+              return head.has_join_request() ? why_refused(head.join_request(), options_)
+                                             : why_refused(head.peer_hello(), options_, work_);
+            });
+      });
 }
 
 PeerGroup::~PeerGroup() {
@@ -100,20 +101,14 @@ void PeerGroup::connect_missing() {
   if (left_) return;
   for (int i = 0; i < count(); ++i) {
     PeerState& other = at(i);
-    if (other.channel && other.hello_again && now() >= *other.hello_again) send_hello(other);
     if (i == options_.self || other.channel || now() < other.retry_at) continue;
     // At the start all peers wait for each other.
     other.retry_at = now() + (busy_ == 0 ? kPause / 5 : kPause);
     other.channel = options_.transport->connect(options_.addresses[static_cast<std::size_t>(i)],
                                                 std::make_shared<PeerLink>(events_, i));
-    send_hello(other);
+    other.channel->send(message_of(hello_of(options_, work_, incarnation_, now())));
     send_heartbeat(other);
   }
-}
-
-void PeerGroup::send_hello(PeerState& other) {
-  other.hello_again.reset();
-  other.channel->send(message_of(hello_of(options_, work_, incarnation_, now())));
 }
 
 void PeerGroup::beat() {
@@ -141,6 +136,7 @@ void PeerGroup::take(PeerEvent& event) {
   PeerState& other = at(event.from);
   switch (event.kind) {
     case PeerEvent::Kind::link_down:
+      if (!other.channel) return;  // this peer has closed it
       if (other.refused == 0) note_failed_link(event);
       other.channel.reset();
       other.final_model_sent = false;
@@ -149,8 +145,12 @@ void PeerGroup::take(PeerEvent& event) {
     case PeerEvent::Kind::refusal:
       return refuse(event, event.why);
     case PeerEvent::Kind::refused_there:
-      // It may take an earlier process of this rank, which was just killed, for alive.
-      other.hello_again = now() + kHelloAgain;
+      // It may take an earlier process of this rank, which was just killed, for alive. What was
+      // sent over this connection is lost.
+      other.channel.reset();
+      other.retry_at = now() + kHelloAgain;
+      other.final_model_sent = false;
+      other.cut = true;
       if (event.why.empty()) return;
       other.refuses = event.why;
       return check_refusals();
@@ -203,8 +203,6 @@ void PeerGroup::accept_hello(const PeerEvent& event) {
     other.peer_heartbeat.Clear();
     other.final_model.reset();
     options_.say(fmt::format("peer {} is there", event.from));
-    // What it has sent after the hello that was refused is lost. A second hello tells it that.
-    if (other.refused == event.incarnation && other.channel) send_hello(other);
     other.incarnation = event.peer_hello.incarnation();
     other.joined = true;
     other.left = false;
@@ -229,7 +227,7 @@ void PeerGroup::refuse(const PeerEvent& event, const std::string& why) {
   if (std::exchange(other.refused, event.incarnation) == event.incarnation) return;
   const std::string said = fmt::format("peer {} was refused: {}", event.from, why);
   if (joined() == 0) why_alone_ = said;
-  options_.say(said);
+  if (refusals_.allows(said, now())) options_.say(said);
 }
 
 /// A peer that all others refuse does not wait for them. Where another peer is connected, a refusal

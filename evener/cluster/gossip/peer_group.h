@@ -9,6 +9,7 @@
 
 #include "evener/cluster/gossip/gossip_peer.h"
 #include "evener/cluster/gossip/peer_event.h"
+#include "evener/cluster/membership/line_limit.h"
 
 namespace evener {
 
@@ -23,7 +24,6 @@ struct PeerState {
   bool cut = false;     // a connection, in either direction, has ended: messages may be lost
   bool left = false;    // it has sent a leave message
   std::string refuses;  // why it refuses this peer; empty: it does not, or has not answered
-  std::optional<Seconds> hello_again;  // it has refused the last hello: when to send another one
   std::uint64_t incarnation = 0, refused = 0;  // accepted; refused last
   ModelUpdate offer, reply;                    // the last ones, until they are used
   std::uint64_t offer_sequence = 0;            // of the offer
@@ -37,7 +37,7 @@ struct PeerState {
 
 inline constexpr Seconds kHeartbeat = 0.25;  // between heartbeats
 inline constexpr Seconds kBroken = 2;        // of silence, after the connection to a peer has ended
-inline constexpr Seconds kHelloAgain = 1;    // after a refusal
+inline constexpr Seconds kHelloAgain = 1;    // after a refusal, over a new connection
 
 class PeerGroup {
  public:
@@ -83,7 +83,6 @@ class PeerGroup {
 
  private:
   void connect_missing();
-  void send_hello(PeerState& other);
   void beat();
   void send_heartbeat(PeerState& other);
   void take(PeerEvent& event);
@@ -108,6 +107,7 @@ class PeerGroup {
   bool has_all_ = false, left_ = false;
   std::string why_alone_ = "no peer has answered yet";
   bool cause_known_ = false;
+  LineLimit refusals_;
   PeerEventQueue events_;
   std::unique_ptr<Listener> listener_;  // last: its connections use all of the above
 };

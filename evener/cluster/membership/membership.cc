@@ -41,24 +41,27 @@ void Membership::send_all(const wire::Head& head) {
   for (const auto& client : clients_) client->channel->send(message_of(head));
 }
 
-bool Membership::accepts(Client& client, std::uint32_t protocol, const std::string& token) {
+bool Membership::accepts(Client& client, std::uint32_t protocol, const std::string& token,
+                         Seconds now) {
   if (protocol != kProtocol) {
-    refuse(client, fmt::format("it has version {} of the protocol, this is version {}", protocol,
-                               kProtocol));
+    refuse(
+        client,
+        fmt::format("it has version {} of the protocol, this is version {}", protocol, kProtocol),
+        now);
     return false;
   }
   if (token != options_.token) {
-    refuse(client, "it does not know the token");
+    refuse(client, "it does not know the token", now);
     return false;
   }
   return true;
 }
 
-void Membership::refuse(Client& client, const std::string& why) {
+void Membership::refuse(Client& client, const std::string& why, Seconds now) {
   wire::Head head;
   head.mutable_refusal()->set_why(why);
   client.channel->send(message_of(head));
-  options_.say(fmt::format("a worker was refused: {}", why));
+  if (refusals_.allows(why, now)) options_.say(fmt::format("a worker was refused: {}", why));
 }
 
 void Membership::put_off(Client& client, const std::string& why) {
@@ -70,12 +73,12 @@ void Membership::put_off(Client& client, const std::string& why) {
 
 void Membership::admit(const std::shared_ptr<Client>& client,
                        const std::optional<wire::Welcome>& welcome, Seconds now) {
-  if (!accepts(*client, client->hello.protocol(), client->hello.token())) return;
-  if (client->slot >= 0 || is_waiting(*client)) throw Error("it sent a second hello");
-  if (client->hello.identity().empty()) return refuse(*client, "it has no identity");
+  if (!accepts(*client, client->hello.protocol(), client->hello.token(), now)) return;
+  if (client->hello.identity().empty()) return refuse(*client, "it has no identity", now);
   if (welcome) {
     give_slot(*client, *welcome, now);
   } else {
+    client->channel->admit();
     waiting_.push_back(client);
   }
 }
@@ -113,6 +116,7 @@ void Membership::give_slot(Client& client, wire::Welcome welcome, Seconds now) {
   slot.client = &client;
   ++slot.generation;
   client.slot = index;
+  client.channel->admit();
   heartbeats_.heard(index, now);
   progress_.restart(index, now);
   welcome.set_node(static_cast<std::uint32_t>(index));
@@ -131,10 +135,12 @@ bool Membership::join(Client& client, const wire::Ready& ready, const DataFinger
                       Seconds now) {
   if (client.slot < 0 || at(client.slot).joined) throw Error("it is ready without a slot");
   if (fingerprint_of(ready.data()) != data) {
-    refuse(client, fmt::format("its data ({} rows, {} features, {} labels) is not the data of the "
-                               "run ({}, {}, {})",
-                               ready.data().rows(), ready.data().features(), ready.data().labels(),
-                               data.rows, data.features, data.labels));
+    refuse(client,
+           fmt::format("its data ({} rows, {} features, {} labels) is not the data of the run ({}, "
+                       "{}, {})",
+                       ready.data().rows(), ready.data().features(), ready.data().labels(),
+                       data.rows, data.features, data.labels),
+           now);
     return false;
   }
   at(client.slot).joined = true;
@@ -157,6 +163,7 @@ int Membership::member(const Client& client) const {
 }
 
 void Membership::join_server(const Client& client, Seconds now) {
+  client.channel->admit();
   heartbeats_.heard(member(client), now);
   progress_.restart(member(client), now);
   progress_.complete(member(client), now);  // it has no long first task

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "evener/cluster/membership/heartbeats.h"
+#include "evener/cluster/membership/line_limit.h"
 #include "evener/cluster/membership/progress_watch.h"
 #include "evener/cluster/transport/transport.h"
 #include "evener/cluster/wire/wire.h"
@@ -48,13 +49,13 @@ class Membership {
   void send_all(const wire::Head& head);
 
   /// Whether the client has the same protocol version and the token. Otherwise it is refused.
-  bool accepts(Client& client, std::uint32_t protocol, const std::string& token);
-  void refuse(Client& client, const std::string& why);
+  bool accepts(Client& client, std::uint32_t protocol, const std::string& token, Seconds now);
+  void refuse(Client& client, const std::string& why, Seconds now);
   /// Refuses the client for now. It may try again later.
   void put_off(Client& client, const std::string& why);
 
   /// A worker has sent its hello. It gets a slot, or waits for `welcome_waiting` where there is no
-  /// welcome yet. Error if it is not its first hello.
+  /// welcome yet.
   void admit(const std::shared_ptr<Client>& client, const std::optional<wire::Welcome>& welcome,
              Seconds now);
   void welcome_waiting(const wire::Welcome& welcome, Seconds now);
@@ -103,6 +104,7 @@ class Membership {
   ProgressWatch progress_;
   std::vector<std::shared_ptr<Client>> clients_;
   std::vector<std::shared_ptr<Client>> waiting_;  // for a welcome
+  LineLimit refusals_;
 };
 
 }  // namespace evener

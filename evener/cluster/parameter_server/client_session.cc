@@ -6,6 +6,7 @@ namespace evener {
 
 void ClientSession::received(Message message) {
   const wire::Head head = head_of(message);
+  if (is_hello(head) && std::exchange(said_hello_, true)) throw Error("it sent a second hello");
   Client& client = *client_;
   const bool beats = head.has_heartbeat();
   coordinator_.heard(client, beats ? std::optional(head.heartbeat().progress()) : std::nullopt);

@@ -23,6 +23,7 @@ class ClientSession final : public Handler {
  private:
   CoordinatorService& coordinator_;
   std::shared_ptr<Client> client_;
+  bool said_hello_ = false;
 };
 
 }  // namespace evener

@@ -26,13 +26,14 @@ ShardServersOptions servers_options(const CoordinatorOptions& options, const std
 
 CoordinatorService::CoordinatorService(const CoordinatorOptions& options)
     : options_(options),
-      membership_({options.token, secret_, options.most, options.heartbeats, options.stall,
-                   options.say}),
+      membership_(
+          {options.token, secret_, options.most, options.heartbeats, options.stall, options.say}),
       orders_(options.most),
       worker_states_(static_cast<std::size_t>(options.most), {options.interrupted, options.grace}),
       job_id_(std::random_device{}()),
       present_at_start_(static_cast<std::size_t>(options.most), 0) {
-  if (options.servers > 0) servers_ = std::make_unique<ShardServers>(servers_options(options, secret_));
+  if (options.servers > 0)
+    servers_ = std::make_unique<ShardServers>(servers_options(options, secret_));
   listener_ = options.transport->listen(options.listen, [this](std::shared_ptr<Channel> channel) {
     auto client = std::make_shared<Client>();
     client->channel = std::move(channel);
@@ -161,7 +162,7 @@ void CoordinatorService::disconnected(Client& client, const std::string& why) {
 void CoordinatorService::answer_status(Client& client, const wire::StatusRequest& request) {
   const std::lock_guard lock(mutex_);
   if (request.token() != options_.token) {
-    return membership_.refuse(client, "it does not know the token");
+    return membership_.refuse(client, "it does not know the token", now());
   }
   wire::Head head;
   head.mutable_status()->set_json(
@@ -171,7 +172,8 @@ void CoordinatorService::answer_status(Client& client, const wire::StatusRequest
 
 void CoordinatorService::refuse_peer(Client& client) {
   const std::lock_guard lock(mutex_);
-  membership_.refuse(client, "this is a coordinator, not a peer: evener worker --coordinator");
+  membership_.refuse(client, "this is a coordinator, not a peer: evener worker --coordinator",
+                     now());
 }
 
 void CoordinatorService::chunk(Client& client, const wire::Chunk& chunk, const Message& message) {
@@ -229,12 +231,10 @@ void CoordinatorService::worker_state(Client& client, const wire::WorkerState& s
 
 void CoordinatorService::server_hello(Client& client, const wire::ServerHello& hello) {
   const std::lock_guard lock(mutex_);
-  if (!membership_.accepts(client, hello.protocol(), hello.token())) return;
+  if (!membership_.accepts(client, hello.protocol(), hello.token(), now())) return;
   if (!servers_) {
-    return membership_.refuse(client, "the coordinator keeps the model itself (--servers 0)");
-  }
-  if (client.server >= 0 || client.slot >= 0) {
-    return membership_.refuse(client, "it has a slot already");
+    return membership_.refuse(client, "the coordinator keeps the model itself (--servers 0)",
+                              now());
   }
   client.server = servers_->join(client.channel, hello.address());
   if (client.server < 0) {

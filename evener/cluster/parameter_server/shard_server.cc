@@ -61,6 +61,7 @@ class WorkerConnection final : public Handler {
 
   void received(Message message) override {
     const wire::Head head = head_of(message);
+    if (is_hello(head) && std::exchange(said_hello_, true)) throw Error("it sent a second hello");
     if (head.has_worker_hello()) return connect(head.worker_hello());
     if (head.has_status_request() || head.has_hello() || head.has_server_hello()) {
       wire::Head answer;
@@ -87,6 +88,7 @@ class WorkerConnection final : public Handler {
     host->session(hello.node()).connect(channel_, hello.generation());
     host_ = host;
     session_ = &host_->session(hello.node());
+    channel_->admit();
   }
 
   const ShardServerOptions& options_;
@@ -94,6 +96,7 @@ class WorkerConnection final : public Handler {
   std::shared_ptr<Channel> channel_;
   std::shared_ptr<ShardHost> host_;
   WorkerSession* session_ = nullptr;
+  bool said_hello_ = false;
 };
 
 /// One connection to the coordinator, from hello to its end.

@@ -34,6 +34,9 @@ class Channel {
   virtual void send(Message message) = 0;
   /// Messages that were sent before may be lost.
   virtual void close(const std::string& why) = 0;
+  /// The process that has opened the connection has said what it is, and was accepted. gRPC closes
+  /// a connection that is not admitted in time: see make_grpc_transport. Others have no strangers.
+  virtual void admit() {}
 };
 
 /// Receives what arrives on a connection. The transport's threads call it, one call at a time per
@@ -79,11 +82,11 @@ class Transport {
 
 /// Between any machines. An address is HOST:PORT, port 0: any free port. `dead_after`: seconds
 /// until a connection ends whose other side cannot be reached any more; 0: when TCP detects it,
-/// which may take 15 minutes. `first_message`: seconds that a process which connects here has for
-/// each of TLS, its first stream and its first message, before it is disconnected. UsageError in a
-/// build without gRPC.
+/// which may take 15 minutes. `admission`: seconds that a process which connects here has for each
+/// of TLS, its first stream and Channel::admit, before it is disconnected. UsageError in a build
+/// without gRPC.
 std::shared_ptr<Transport> make_grpc_transport(const Tls& tls = {}, double dead_after = 0,
-                                               double first_message = 10);
+                                               double admission = 10);
 
 /// Between threads of this process. An address is any name; to listen, empty: any free name.
 std::shared_ptr<Transport> make_local_transport();

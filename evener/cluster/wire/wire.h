@@ -20,6 +20,12 @@ inline Message message_of(const wire::Head& head) {
 /// bytes and have no control characters (core/printable.h): they reach terminals and logs.
 wire::Head head_of(const Message& message);
 
+/// Whether it is a first message, which says what the sender is or wants. A connection has one.
+inline bool is_hello(const wire::Head& head) {
+  return head.has_hello() || head.has_server_hello() || head.has_worker_hello() ||
+         head.has_peer_hello() || head.has_join_request() || head.has_status_request();
+}
+
 inline DataFingerprint fingerprint_of(const wire::Data& data) {
   return {data.rows(), data.features(), data.labels(), data.checksum()};
 }

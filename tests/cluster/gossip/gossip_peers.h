@@ -42,8 +42,8 @@ inline GossipResult run_gossip_peer(
 
 class GossipPeers : public testing::Test {
  protected:
-  explicit GossipPeers(TransportKind kind = TransportKind::local)
-      : data_(make_data()), network_(kind), transport_(network_.transport()) {
+  explicit GossipPeers(TransportKind kind = TransportKind::local, double admission = 10)
+      : data_(make_data()), network_(kind, admission), transport_(network_.transport()) {
     work_.network.features = data_.feature_count;
     work_.network.labels = data_.label_count;
     work_.network.hidden = {8};
@@ -159,7 +159,7 @@ class GossipPeers : public testing::Test {
 /// Tests of peers over each transport.
 class GossipPeerTest : public GossipPeers, public testing::WithParamInterface<TransportKind> {
  protected:
-  GossipPeerTest() : GossipPeers(GetParam()) {}
+  explicit GossipPeerTest(double admission = 10) : GossipPeers(GetParam(), admission) {}
 };
 
 /// Puts hellos, refusals and messages that arrive into a queue.
@@ -202,8 +202,6 @@ class Puppet {
     head.mutable_refusal()->set_later(later);
     from_peer_->send(message_of(head));
   }
-  /// Sends another hello over the same connection.
-  void repeat_hello(Message peer_hello) { channel_->send(std::move(peer_hello)); }
   /// Waits until the other peer listens.
   void send_hello(Message peer_hello) {
     if (!gets_hello()) throw Error("no hello came");

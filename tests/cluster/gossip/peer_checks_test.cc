@@ -14,6 +14,12 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
+class NoChannel final : public Channel {
+ public:
+  void send(Message /*message*/) override {}
+  void close(const std::string& /*why*/) override {}
+};
+
 const Network kPeerNetwork{.features = 3, .hidden = {1}, .labels = 2};
 
 TEST(PeerChecks, AWeightMustBePositive) {
@@ -37,8 +43,8 @@ TEST(PeerChecks, AWeightMustBePositive) {
 TEST(PeerChecks, AHeartbeatWithoutANumberOfSecondsEndsTheConnection) {
   const ModelUpdateLayout layout(kPeerNetwork);
   PeerEventQueue events;
-  PeerConnection connection(nullptr, events, layout,
-                            [](const wire::PeerHello&) { return std::string(); });
+  PeerConnection connection(std::make_shared<NoChannel>(), events, layout,
+                            [](const wire::Head&) { return std::string(); });
   wire::Head hello;
   hello.mutable_peer_hello()->set_incarnation(7);
   connection.received(message_of(hello));

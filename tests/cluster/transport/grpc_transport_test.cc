@@ -34,11 +34,14 @@ TEST(GrpcReason, IsForPeople) {
             "cannot connect: Connection refused");
 }
 
-/// Answers every message with itself.
+/// Answers every message with itself. Accepts a process that says hello.
 class Echo final : public Handler {
  public:
   explicit Echo(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
-  void received(Message message) override { channel_->send(std::move(message)); }
+  void received(Message message) override {
+    if (message.head == "hello") channel_->admit();
+    channel_->send(std::move(message));
+  }
   void ended(const std::string& /*why*/) override {}
 
  private:
@@ -98,16 +101,33 @@ TEST(GrpcTransport, DisconnectsAProcessThatSendsNothing) {
   EXPECT_THAT(inbox->end(), StartsWith("ended"));
 }
 
-/// After its first message it may be silent. The end of the second one shows that the time is over.
-TEST(GrpcTransport, KeepsAProcessThatHasSentSomething) {
+TEST(GrpcTransport, DisconnectsAProcessThatIsNotAdmittedThoughItSendsMessages) {
+  const auto server = make_grpc_transport({}, 0, 0.2);
+  const auto listener = server->listen("127.0.0.1:0", [](std::shared_ptr<Channel> channel) {
+    return std::make_shared<Echo>(std::move(channel));
+  });
+  const auto inbox = std::make_shared<TestInbox>();
+  const auto busy = make_grpc_transport()->connect(listener->address(), inbox);
+  busy->send(message_with("first", 10));
+  EXPECT_EQ(inbox->message().head, "first");
+  bool ended = false;
+  for (const Stopwatch watch; !ended && watch.elapsed() < kSoon;) {
+    busy->send(message_with("another", 10));
+    ended = inbox->ends_within(0.02);
+  }
+  EXPECT_TRUE(ended);
+}
+
+/// Then it may be silent. The end of the second one shows that the time is over.
+TEST(GrpcTransport, KeepsAProcessThatIsAdmitted) {
   const auto server = make_grpc_transport({}, 0, 2);
   const auto listener = server->listen("127.0.0.1:0", [](std::shared_ptr<Channel> channel) {
     return std::make_shared<Echo>(std::move(channel));
   });
   const auto inbox = std::make_shared<TestInbox>(), other = std::make_shared<TestInbox>();
   const auto channel = make_grpc_transport()->connect(listener->address(), inbox);
-  channel->send(message_with("first", 10));
-  EXPECT_EQ(inbox->message().head, "first");
+  channel->send(message_with("hello", 10));
+  EXPECT_EQ(inbox->message().head, "hello");
   const auto silent = make_grpc_transport()->connect(listener->address(), other);
   EXPECT_THAT(other->end(), StartsWith("ended"));
   channel->send(message_with("second", 10));

@@ -36,8 +36,8 @@ constexpr double kSilent = 0.3;  // share of dead_after until a ping
 
 struct GrpcOptions {
   Tls tls;
-  double dead_after = 0;     // seconds
-  double first_message = 0;  // seconds
+  double dead_after = 0;  // seconds
+  double admission = 0;   // seconds
 };
 
 int milliseconds_of(double seconds) {
@@ -86,7 +86,10 @@ class GrpcChannel final : public Channel {
     if (stream_ != nullptr) stream_->stop(why);
   }
 
+  void admit() override { admitted_ = true; }
+
   // For the stream.
+  bool admitted() const { return admitted_; }
   void attach(Stream* stream) {
     const std::lock_guard lock(mutex_);
     stream_ = stream;
@@ -116,6 +119,7 @@ class GrpcChannel final : public Channel {
   std::deque<Message> waiting_;
   grpc::ByteBuffer frame_;  // that is being written
   bool writing_ = false;
+  std::atomic<bool> admitted_ = false;
 };
 
 /// Handles incoming messages on both sides of a stream.
@@ -150,7 +154,7 @@ class Reader {
 
 class ServerStream final : public grpc::ServerGenericBidiReactor, public Stream {
  public:
-  /// `limit`: seconds until the first message has to arrive.
+  /// `limit`: seconds until the channel has to be admitted.
   ServerStream(grpc::CallbackServerContext* context, const Accept& accept, double limit)
       : context_(context),
         channel_(std::make_shared<GrpcChannel>()),
@@ -159,14 +163,13 @@ class ServerStream final : public grpc::ServerGenericBidiReactor, public Stream 
     // The alarm may go off after the end of this object.
     const auto deadline =
         std::chrono::system_clock::now() + std::chrono::milliseconds(milliseconds_of(limit));
-    first_message_.Set(deadline, [channel = channel_, heard = heard_](bool expired) {
-      if (expired && !*heard) channel->close("it has sent nothing");
+    admission_.Set(deadline, [channel = channel_](bool expired) {
+      if (expired && !channel->admitted()) channel->close("it was not accepted in time");
     });
     StartRead(&in_);
   }
 
   void OnReadDone(bool ok) override {
-    if (!heard_->exchange(true)) first_message_.Cancel();
     if (ok && reader_.take(in_)) return StartRead(&in_);
     finish(grpc::Status::OK, ok ? "" : "the other side has closed the connection");
   }
@@ -204,31 +207,29 @@ class ServerStream final : public grpc::ServerGenericBidiReactor, public Stream 
   std::shared_ptr<GrpcChannel> channel_;
   Reader reader_;
   grpc::ByteBuffer in_;
-  std::shared_ptr<std::atomic<bool>> heard_ = std::make_shared<std::atomic<bool>>(false);
-  grpc::Alarm first_message_;
+  grpc::Alarm admission_;
 };
 
 class Service final : public grpc::CallbackGenericService {
  public:
-  Service(Accept accept, double first_message)
-      : accept_(std::move(accept)), first_message_(first_message) {}
+  Service(Accept accept, double admission) : accept_(std::move(accept)), admission_(admission) {}
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
     if (context->method() != kMethod) {
       return grpc::CallbackGenericService::CreateReactor(context);
     }
-    return new ServerStream(context, accept_, first_message_);  // deletes itself when done
+    return new ServerStream(context, accept_, admission_);  // deletes itself when done
   }
 
  private:
   Accept accept_;
-  double first_message_;
+  double admission_;
 };
 
 class GrpcListener final : public Listener {
  public:
   GrpcListener(const std::string& address, const GrpcOptions& options, Accept accept)
-      : service_(std::move(accept), options.first_message),
+      : service_(std::move(accept), options.admission),
         host_(address.substr(0, address.rfind(':'))),
         acceptor_(std::in_place, address, unsent_limit(options)) {
     using External = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
@@ -238,7 +239,7 @@ class GrpcListener final : public Listener {
     builder.RegisterCallbackGenericService(&service_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(kMostMessageBytes));
     // Until TLS and the first frames of HTTP/2 are complete, then until there is a stream.
-    const int limit = milliseconds_of(options.first_message);
+    const int limit = milliseconds_of(options.admission);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, limit);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, limit);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
@@ -377,8 +378,8 @@ class GrpcTransport final : public Transport {
 }  // namespace
 
 std::shared_ptr<Transport> make_grpc_transport(const Tls& tls, double dead_after,
-                                               double first_message) {
-  return std::make_shared<GrpcTransport>(GrpcOptions{tls, dead_after, first_message});
+                                               double admission) {
+  return std::make_shared<GrpcTransport>(GrpcOptions{tls, dead_after, admission});
 }
 
 }  // namespace evener

@@ -41,6 +41,7 @@ class Answerer final : public Handler {
   Answerer(std::shared_ptr<Channel> channel, Mailbox<std::string>& ends)
       : channel_(std::move(channel)), ends_(ends), sum_(XXH3_createState()) {
     XXH3_64bits_reset(sum_);
+    channel_->admit();
   }
   ~Answerer() override { XXH3_freeState(sum_); }
   Answerer(const Answerer&) = delete;
