@@ -60,6 +60,19 @@ class Ranks(unittest.TestCase):
             self.assertIsNone(process.process.poll(), process.said())
             time.sleep(0.02)
 
+    def wait_until_ended(self, ranks, process, seconds=PATIENCE):
+        """Ranks may live a little longer than their launcher."""
+        def lives(rank):
+            try:
+                return pathlib.Path(f"/proc/{rank}/cmdline").read_bytes() != b""  # empty: only its parent has not noticed
+            except OSError:
+                return False
+
+        deadline = time.monotonic() + seconds
+        while alive := [rank for rank in ranks if lives(rank)]:
+            self.assertLess(time.monotonic(), deadline, f"the processes {alive} are left:\n{process.said()}")
+            time.sleep(0.05)
+
     def test_gossiping_ranks_end_with_the_same_model(self):
         process = self.start(3, *self.new("run{rank}", "--strategy", "gossip", "--epochs", "3"))
         self.assertEqual(process.finish(), 0, process.said())
@@ -152,6 +165,23 @@ class Ranks(unittest.TestCase):
                                          "mpirun -n 3")
         self.assertGreaterEqual(self.epoch_of("hung"), 1)
         self.assertFalse(pathlib.Path(f"/proc/{hung}/cmdline").exists(), "no process is left")
+
+    @unittest.skipUnless(can_trace(), "this process may not trace others")
+    def test_a_signal_although_a_rank_hangs(self):
+        # Large steps: a peer that hangs does so in one. --stall-timeout: only the signal ends the run in time.
+        for strategy, hidden in (("gossip", 1024), ("dasp", 32)):
+            for survive in (False, True):
+                with self.subTest(strategy=strategy, survive=survive):
+                    name = f"{strategy}-{survive}"
+                    process = self.start(3, *self.new(name, "--strategy", strategy, "--epochs", "100000", "--checkpoint-every", "1",
+                                                      "--stall-timeout", "3600", hidden=hidden), survive=survive)
+                    self.wait_for_checkpoint(process, name)
+                    ranks = [self.process_of(rank, name) for rank in range(3)]
+                    hang_until_end(ranks[2])
+                    process.send(signal.SIGTERM)
+                    process.finish()  # its code depends on the launcher, which may kill ranks, too
+                    self.assertGreaterEqual(self.epoch_of(name), 1)
+                    self.wait_until_ended(ranks, process)
 
     def test_a_signal_is_reported_once(self):
         process = self.start(3, *self.new("run", "--strategy", "gossip", "--epochs", "100000"))
