@@ -8,6 +8,7 @@ Decisions Rounds::on(const Event& event) {
       event,
       [&](const Joined& e) {  // works from the next round on
         workers_.join(e);
+        rows_done_.resize(static_cast<std::size_t>(workers_.size()), 0);
         if (running_ && workers_.idle()) next_round();
       },
       [&](const Lost& e) {
