@@ -108,12 +108,13 @@ void choose(const CandidateOptions& options, CandidateScratch& scratch) {
 
 void find_candidates(const RowView& row, std::span<const Scored> neighbours, const CsrView& labels,
                      const Cooccurrence& cooccurrence, const CandidateOptions& options,
-                     const std::span<const std::uint32_t>* own_labels, CandidateScratch& scratch) {
+                     std::optional<std::span<const std::uint32_t>> own_labels,
+                     CandidateScratch& scratch) {
   const std::size_t label_count = cooccurrence.label_rows.size();
   scratch.shares.resize(label_count);
   scratch.evidence.resize(label_count);
   const Totals totals = add_shares(neighbours, labels, scratch);
-  const bool own = own_labels != nullptr;
+  const bool own = own_labels.has_value();
   const float mass = add_evidence(row, cooccurrence, own, scratch);
   if (own) leave_out(*own_labels, scratch);
   choose(options, scratch);

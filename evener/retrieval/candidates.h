@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,9 +43,10 @@ struct CandidateScratch {
 
 /// Fills scratch.labels and scratch.features. `neighbours`, best first, are rows of `labels`.
 /// `own_labels`: the labels of a training row, whose own contribution to the statistics is taken
-/// out (leave-one-out); null for a row that is not part of them.
+/// out (leave-one-out); none for a row that is not part of them.
 void find_candidates(const RowView& row, std::span<const Scored> neighbours, const CsrView& labels,
                      const Cooccurrence& cooccurrence, const CandidateOptions& options,
-                     const std::span<const std::uint32_t>* own_labels, CandidateScratch& scratch);
+                     std::optional<std::span<const std::uint32_t>> own_labels,
+                     CandidateScratch& scratch);
 
 }  // namespace evener

@@ -1,23 +1,22 @@
 #include "evener/retrieval/columns.h"
 
+#include "evener/retrieval/parallel.h"
+
 namespace evener {
 
-SparseColumns columns_of(const CsrView& matrix, std::size_t column_count) {
+SparseColumns columns_of(const CsrView& matrix, std::size_t column_count, Team& team) {
   SparseColumns columns;
-  columns.offsets.assign(column_count + 1, 0);
-  for (const std::uint32_t column : matrix.indices) ++columns.offsets[column + 1];
-  for (std::size_t c = 0; c < column_count; ++c) columns.offsets[c + 1] += columns.offsets[c];
-  std::vector<std::uint64_t> next(columns.offsets.begin(), columns.offsets.end() - 1);
-  columns.rows.resize(matrix.nonzeros());
-  if (!matrix.values.empty()) columns.values.resize(matrix.nonzeros());
-  for (std::size_t row = 0; row < matrix.rows(); ++row) {
-    const RowView entries = matrix.row(row);
-    for (std::size_t i = 0; i < entries.indices.size(); ++i) {
-      const std::uint64_t at = next[entries.indices[i]]++;
-      columns.rows[at] = static_cast<std::uint32_t>(row);
-      if (!entries.values.empty()) columns.values[at] = entries.values[i];
-    }
-  }
+  const bool has_values = !matrix.values.empty();
+  columns.offsets = sort_by_key(
+      matrix.rows(), column_count, team, [&](std::size_t row) { return matrix.row(row).indices; },
+      [&](std::uint64_t entries) {
+        columns.rows.resize(entries);
+        if (has_values) columns.values.resize(entries);
+      },
+      [&](std::uint64_t at, std::size_t row, std::size_t i) {
+        columns.rows[at] = static_cast<std::uint32_t>(row);
+        if (has_values) columns.values[at] = matrix.values[matrix.offsets[row] + i];
+      });
   return columns;
 }
 

@@ -26,6 +26,6 @@ struct SparseColumns {
   std::size_t size_of(std::size_t column) const { return offsets[column + 1] - offsets[column]; }
 };
 
-SparseColumns columns_of(const CsrView& matrix, std::size_t column_count);
+SparseColumns columns_of(const CsrView& matrix, std::size_t column_count, Team& team);
 
 }  // namespace evener

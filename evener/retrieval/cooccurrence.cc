@@ -20,9 +20,11 @@ struct Scratch {
   BestOf best;
 };
 
-struct Entry {
-  std::uint32_t label;
-  float sum;
+/// The kept labels of a chunk of features.
+struct LabelsPart {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint32_t> labels;
+  std::vector<float> sums;
 };
 
 std::vector<float> label_idf(const std::vector<std::uint32_t>& label_rows, std::size_t rows) {
@@ -83,14 +85,13 @@ bool count_labels(const SparseColumns& features, const CsrView& labels, std::uin
   std::vector<std::uint32_t> feature_rows(count, 0);
   out.agreement.assign(count, 0);
   constexpr std::size_t kChunk = 256;
-  std::vector<std::vector<Entry>> chunks((count + kChunk - 1) / kChunk);
-  std::vector<std::uint32_t> kept(count, 0);
+  std::vector<LabelsPart> parts((count + kChunk - 1) / kChunk);
   std::vector<Scratch> scratch(static_cast<std::size_t>(team.size()));
   const bool whole =
       for_chunks(team, count, kChunk, stop, [&](std::size_t begin, std::size_t end, int member) {
         Scratch& own = scratch[static_cast<std::size_t>(member)];
         own.cells.resize(label_count, Cell{0, 0});
-        std::vector<Entry>& entries = chunks[begin / kChunk];
+        LabelsPart& part = parts[begin / kChunk];
         for (std::size_t f = begin; f < end; ++f) {
           const auto rows = features.rows_of(f);
           const auto values = features.values_of(f);
@@ -120,25 +121,17 @@ bool count_labels(const SparseColumns& features, const CsrView& labels, std::uin
           co.feature_sums[f] = static_cast<float>(feature_sum);
           feature_rows[f] = static_cast<std::uint32_t>(rows.size());
           for (const Scored& item : own.best.finish_sorted()) {
-            entries.push_back({item.id, item.score});
-            ++kept[f];
+            part.labels.push_back(item.id);
+            part.sums.push_back(item.score);
           }
+          part.offsets.push_back(part.labels.size());
         }
       });
   if (!whole) return false;
   shrink(feature_rows, options.pseudo_pairs, out.agreement);
-  co.offsets.assign(count + 1, 0);
-  for (std::size_t f = 0; f < count; ++f) co.offsets[f + 1] = co.offsets[f] + kept[f];
-  co.labels.resize(co.offsets[count]);
-  co.sums.resize(co.offsets[count]);
-  std::size_t at = 0;
-  for (std::vector<Entry>& entries : chunks) {
-    for (const Entry& entry : entries) {
-      co.labels[at] = entry.label;
-      co.sums[at++] = entry.sum;
-    }
-    entries = {};
-  }
+  co.offsets = joined_offsets(parts);
+  co.labels = joined_values(parts, &LabelsPart::labels, team);
+  co.sums = joined_values(parts, &LabelsPart::sums, team);
   return true;
 }
 

@@ -62,7 +62,12 @@ std::optional<Shortlist> all_rows(const Dataset& data, const Retriever& retrieve
         }
       });
   if (!whole) return std::nullopt;
-  return joined(parts);
+  Shortlist all;
+  all.offsets = joined_offsets(parts);
+  all.labels = joined_values(parts, &Shortlist::labels, team);
+  all.margins = joined_values(parts, &Shortlist::margins, team);
+  all.positive = joined_values(parts, &Shortlist::positive, team);
+  return all;
 }
 
 }  // namespace
@@ -95,7 +100,9 @@ bool fit_offset(const Dataset& data, const RetrievalOptions& options, Team& team
   }
   OffsetNetwork offset;
   if (options.fits_offset) {
-    offset = train_offset(pairs, positive, options.offset);
+    const auto trained = train_offset(pairs, positive, options.offset, stop);
+    if (!trained) return false;
+    offset = *trained;
   } else {
     offset.skip[kShareFeature] = offset.scale[kShareFeature] = 1;
   }

@@ -63,23 +63,29 @@ class Fitting {
 
   std::optional<FittedRetriever> run() {
     say("label statistics", 0);
-    const SparseColumns columns = columns_of(data_.features, data_.feature_count);
-    if (!count_labels(columns, data_.labels, data_.label_count, options_.cooccurrence, team_, stop_,
-                      statistics_)) {
+    columns_ = columns_of(data_.features, data_.feature_count, team_);
+    if (!count_labels(columns_, data_.labels, data_.label_count, options_.cooccurrence, team_,
+                      stop_, statistics_)) {
       return std::nullopt;
     }
     say("similarity", 0);
+    if (!choose_exponent()) return std::nullopt;
+    columns_ = {};
     FittedRetriever fitted;
+    fitted.exponent = best_.exponent;
     RetrievalModel model;
-    if (!choose_exponent(fitted.exponent, model)) return std::nullopt;
     model.feature_count = data_.feature_count;
     model.label_count = data_.label_count;
     model.neighbours = options_.neighbours;
     model.candidates = options_.candidates;
+    model.feature_weights = std::move(best_.scaled.feature_weights);
+    model.rows.offsets.assign(data_.features.offsets.begin(), data_.features.offsets.end());
+    model.rows.indices.assign(data_.features.indices.begin(), data_.features.indices.end());
+    model.rows.values = std::move(best_.scaled.values);
     model.labels.offsets.assign(data_.labels.offsets.begin(), data_.labels.offsets.end());
     model.labels.indices.assign(data_.labels.indices.begin(), data_.labels.indices.end());
     model.cooccurrence = std::move(statistics_.cooccurrence);
-    fitted.retriever = std::make_unique<Retriever>(std::move(model));
+    fitted.retriever = std::make_unique<Retriever>(std::move(model), std::move(best_.postings));
     return fitted;
   }
 
@@ -88,49 +94,66 @@ class Fitting {
     if (progress_) progress_(stage, share);
   }
 
-  /// Leaves the rows scaled by the best exponent in the model.
-  bool choose_exponent(float& exponent, RetrievalModel& model) {
-    const auto trial = spread_rows(data_.rows(), options_.trial_rows);
+  /// Keeps the rows scaled by the best exponent, and their postings.
+  bool choose_exponent() {
     double best = -1;
-    for (const float candidate : kExponents) {
-      if (candidate != 0 && !options_.weighs_features) break;
-      std::vector<float> weights = weights_of(statistics_.agreement, candidate);
-      CsrArrays rows = scaled_rows(data_.features, weights);
-      const NeighbourIndex index(rows.view(), data_.feature_count, options_.neighbours);
-      std::vector<double> sums(trial.size(), 0);
-      struct Own {
-        NeighbourIndex::Scratch scratch;
-        std::vector<float> votes;
-      };
-      std::vector<Own> own(static_cast<std::size_t>(team_.size()));
-      const bool whole = for_chunks(
-          team_, trial.size(), 8, stop_, [&](std::size_t begin, std::size_t end, int member) {
-            Own& mine = own[static_cast<std::size_t>(member)];
-            mine.votes.resize(data_.label_count, 0.0F);
-            for (std::size_t i = begin; i < end; ++i) {
-              const auto found = index.find(rows.view().row(trial[i]), trial[i], mine.scratch);
-              sums[i] =
-                  quality(found, data_.labels, data_.labels.row(trial[i]).indices, mine.votes);
-            }
-          });
-      if (!whole) return false;
+    for (const float exponent : kExponents) {
+      if (exponent != 0 && !options_.weighs_features) break;
+      if (stop_ && stop_()) return false;
+      Trial trial{exponent, {}, {}};
+      trial.scaled = scale_rows(data_.features, weights_of(statistics_.agreement, exponent), team_);
+      const CsrView rows{data_.features.offsets, data_.features.indices, trial.scaled.values};
+      NeighbourIndex index(
+          rows,
+          largest_postings(columns_, &trial.scaled, options_.neighbours.postings_a_feature, team_),
+          options_.neighbours);
       double sum = 0;
-      for (const double value : sums) sum += value;
+      if (!try_neighbours(index, rows, sum)) return false;
       if (sum <= best) continue;
       best = sum;
-      exponent = candidate;
-      model.feature_weights = std::move(weights);
-      model.rows = std::move(rows);
+      trial.postings = index.take_postings();
+      best_ = std::move(trial);
     }
     return true;
   }
+
+  /// Adds up the quality of the neighbours of some rows.
+  bool try_neighbours(const NeighbourIndex& index, const CsrView& rows, double& sum) {
+    struct Own {
+      NeighbourIndex::Scratch scratch;
+      std::vector<float> votes;
+    };
+    const auto chosen = spread_rows(data_.rows(), options_.trial_rows);
+    std::vector<double> sums(chosen.size(), 0);
+    std::vector<Own> own(static_cast<std::size_t>(team_.size()));
+    const bool whole = for_chunks(
+        team_, chosen.size(), 8, stop_, [&](std::size_t begin, std::size_t end, int member) {
+          Own& mine = own[static_cast<std::size_t>(member)];
+          mine.votes.resize(data_.label_count, 0.0F);
+          for (std::size_t i = begin; i < end; ++i) {
+            const std::uint32_t row = chosen[i];
+            const auto found = index.find(rows.row(row), row, mine.scratch);
+            sums[i] = quality(found, data_.labels, data_.labels.row(row).indices, mine.votes);
+          }
+        });
+    for (const double value : sums) sum += value;
+    return whole;
+  }
+
+  struct Trial {
+    float exponent = 0;
+    ScaledRows scaled;
+    SparseColumns postings;
+  };
 
   const Dataset& data_;
   const RetrievalOptions& options_;
   Team& team_;
   const Stop& stop_;
   const StageProgress& progress_;
+  SparseColumns columns_;
   FeatureLabels statistics_;
+  Trial best_;
 };
 
 }  // namespace

@@ -2,90 +2,124 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "evener/device/cpu/shortlist_kernels.h"
+#include "evener/retrieval/dense_row.h"
+#include "evener/retrieval/parallel.h"
 
 namespace evener {
 
 namespace {
 
-/// The largest entries of each feature, in ascending order of rows.
-SparseColumns largest_postings(const CsrView& rows, std::size_t feature_count, std::size_t limit) {
-  SparseColumns all = columns_of(rows, feature_count);
-  SparseColumns kept;
-  kept.offsets.assign(1, 0);
-  kept.offsets.reserve(feature_count + 1);
-  BestOf best;
-  std::vector<std::uint32_t> order;
-  std::size_t at = 0;
-  // In place: a feature's postings move to the front by no more than what was dropped.
-  for (std::size_t f = 0; f < feature_count; ++f) {
-    const std::size_t begin = all.offsets[f], count = all.size_of(f);
-    order.clear();
-    if (count > limit) {
-      best.begin(limit);
-      for (std::size_t i = 0; i < count; ++i) {
-        best.add(static_cast<std::uint32_t>(i), std::abs(all.values[begin + i]));
-      }
-      for (const Scored& item : best.finish()) order.push_back(item.id);
-      std::sort(order.begin(), order.end());
+/// Postings of some features.
+struct PostingsPart {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint32_t> rows;
+  std::vector<float> values;
+};
+
+/// Chooses the largest postings of one feature after another.
+class PostingChooser {
+ public:
+  void append(std::span<const std::uint32_t> rows, std::span<const float> values, float weight,
+              std::span<const float> factors, std::size_t limit, PostingsPart& out) {
+    scaled_.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      scaled_[i] = factors.empty() ? values[i] : values[i] * weight * factors[rows[i]];
+    }
+    if (rows.size() <= limit) {
+      out.rows.insert(out.rows.end(), rows.begin(), rows.end());
+      out.values.insert(out.values.end(), scaled_.begin(), scaled_.end());
     } else {
-      for (std::size_t i = 0; i < count; ++i) order.push_back(static_cast<std::uint32_t>(i));
+      best_.begin(limit);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        best_.add(static_cast<std::uint32_t>(i), std::abs(scaled_[i]));
+      }
+      order_.clear();
+      for (const Scored& item : best_.finish()) order_.push_back(item.id);
+      std::sort(order_.begin(), order_.end());
+      for (const std::uint32_t i : order_) {
+        out.rows.push_back(rows[i]);
+        out.values.push_back(scaled_[i]);
+      }
     }
-    for (const std::uint32_t i : order) {
-      all.rows[at] = all.rows[begin + i];
-      all.values[at++] = all.values[begin + i];
-    }
-    kept.offsets.push_back(at);
+    out.offsets.push_back(out.rows.size());
   }
-  all.rows.resize(at);
-  all.values.resize(at);
-  kept.rows = std::move(all.rows);
-  kept.values = std::move(all.values);
-  return kept;
-}
+
+ private:
+  std::vector<float> scaled_;
+  std::vector<std::uint32_t> order_;
+  BestOf best_;
+};
 
 }  // namespace
 
-void scale_row(const RowView& row, std::span<const float> feature_weights,
-               std::vector<float>& values) {
-  values.resize(row.indices.size());
+float scale_row(const RowView& row, std::span<const float> feature_weights, float* values) {
   double squares = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (std::size_t i = 0; i < row.indices.size(); ++i) {
     const float value = row.values.empty() ? 1.0F : row.values[i];
     values[i] = value * feature_weights[row.indices[i]];
     squares += static_cast<double>(values[i]) * static_cast<double>(values[i]);
   }
-  if (squares == 0) return;
+  if (squares == 0) return 1;
   const auto factor = static_cast<float>(1 / std::sqrt(squares));
-  for (float& value : values) value *= factor;
+  for (std::size_t i = 0; i < row.indices.size(); ++i) values[i] *= factor;
+  return factor;
 }
 
-CsrArrays scaled_rows(const CsrView& rows, std::span<const float> feature_weights) {
-  CsrArrays scaled;
-  scaled.offsets.assign(rows.offsets.begin(), rows.offsets.end());
-  scaled.indices.assign(rows.indices.begin(), rows.indices.end());
-  scaled.values.reserve(rows.nonzeros());
-  std::vector<float> values;
-  for (std::size_t row = 0; row < rows.rows(); ++row) {
-    scale_row(rows.row(row), feature_weights, values);
-    scaled.values.insert(scaled.values.end(), values.begin(), values.end());
-  }
+ScaledRows scale_rows(const CsrView& rows, std::vector<float> feature_weights, Team& team) {
+  ScaledRows scaled{std::move(feature_weights), {}, {}};
+  scaled.factors.resize(rows.rows());
+  scaled.values.resize(rows.nonzeros());
+  constexpr std::size_t kChunk = 256;
+  for_chunks(team, rows.rows(), kChunk, {}, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t row = begin; row < end; ++row) {
+      scaled.factors[row] = scale_row(rows.row(row), scaled.feature_weights,
+                                      scaled.values.data() + rows.offsets[row]);
+    }
+  });
   return scaled;
 }
 
-NeighbourIndex::NeighbourIndex(const CsrView& rows, std::size_t feature_count,
+SparseColumns largest_postings(const SparseColumns& columns, const ScaledRows* scaled,
+                               std::size_t limit, Team& team) {
+  constexpr std::size_t kChunk = 64;
+  std::vector<PostingsPart> parts((columns.count() + kChunk - 1) / kChunk);
+  std::vector<PostingChooser> choosers(static_cast<std::size_t>(team.size()));
+  for_chunks(team, columns.count(), kChunk, {},
+             [&](std::size_t begin, std::size_t end, int member) {
+               for (std::size_t f = begin; f < end; ++f) {
+                 choosers[static_cast<std::size_t>(member)].append(
+                     columns.rows_of(f), columns.values_of(f),
+                     scaled != nullptr ? scaled->feature_weights[f] : 1.0F,
+                     scaled != nullptr ? std::span(scaled->factors) : std::span<const float>(),
+                     limit, parts[begin / kChunk]);
+               }
+             });
+  SparseColumns kept;
+  kept.offsets = joined_offsets(parts);
+  kept.rows = joined_values(parts, &PostingsPart::rows, team);
+  kept.values = joined_values(parts, &PostingsPart::values, team);
+  return kept;
+}
+
+NeighbourIndex::NeighbourIndex(const CsrView& rows, SparseColumns postings,
                                const NeighbourOptions& options)
-    : rows_(rows),
-      options_(options),
-      postings_(largest_postings(rows, feature_count, options.postings_a_feature)) {}
+    : rows_(rows), options_(options), postings_(std::move(postings)) {}
+
+NeighbourIndex::NeighbourIndex(const CsrView& rows, std::size_t feature_count,
+                               const NeighbourOptions& options, Team& team)
+    : NeighbourIndex(rows,
+                     largest_postings(columns_of(rows, feature_count, team), nullptr,
+                                      options.postings_a_feature, team),
+                     options) {}
 
 std::span<const Scored> NeighbourIndex::find(const RowView& row, std::uint32_t self,
                                              Scratch& scratch) const {
   const cpu::ShortlistKernels& kernels = cpu::shortlist_kernels();
   const std::size_t count = rows_.rows();
   scratch.sums.resize(count, 0.0F);
-  scratch.query.resize(postings_.count(), 0.0F);
   scratch.best_entries.begin(options_.query_entries);
   std::size_t work = 0;
   for (std::size_t i = 0; i < row.indices.size(); ++i) {
@@ -136,16 +170,14 @@ std::span<const Scored> NeighbourIndex::find(const RowView& row, std::uint32_t s
     }
   }
 
-  float* query = scratch.query.data();
-  for (std::size_t i = 0; i < row.indices.size(); ++i) query[row.indices[i]] = row.values[i];
+  const DenseRow query(row, postings_.count(), scratch.query);
   scratch.found.clear();
   for (const Scored& item : best.finish()) {
     const RowView other = rows_.row(item.id);
-    const float similarity =
-        kernels.sparse_dot(other.indices.data(), other.values.data(), other.indices.size(), query);
+    const float similarity = kernels.sparse_dot(other.indices.data(), other.values.data(),
+                                                other.indices.size(), query.data());
     if (similarity > 0) scratch.found.push_back({item.id, similarity});
   }
-  for (const std::uint32_t feature : row.indices) query[feature] = 0;
   std::sort(scratch.found.begin(), scratch.found.end(), is_better);
   return scratch.found;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "evener/data/dataset.h"
@@ -19,16 +20,27 @@ struct NeighbourOptions {
 
 inline constexpr std::uint32_t kNoRow = UINT32_MAX;
 
-/// Rows scaled by feature weights, to unit length.
-CsrArrays scaled_rows(const CsrView& rows, std::span<const float> feature_weights);
-/// One such row.
-void scale_row(const RowView& row, std::span<const float> feature_weights,
-               std::vector<float>& values);
+/// Rows scaled by feature weights, then to unit length.
+struct ScaledRows {
+  std::vector<float> feature_weights;
+  std::vector<float> factors;  // by row: what made its length 1
+  std::vector<float> values;   // of all entries
+};
+ScaledRows scale_rows(const CsrView& rows, std::vector<float> feature_weights, Team& team);
+/// One row. Returns its factor.
+float scale_row(const RowView& row, std::span<const float> feature_weights, float* values);
+
+/// The largest entries of each feature, in ascending order of rows. `scaled`: how the rows of
+/// `columns` are scaled before, or null.
+SparseColumns largest_postings(const SparseColumns& columns, const ScaledRows* scaled,
+                               std::size_t limit, Team& team);
 
 class NeighbourIndex {
  public:
-  /// `rows` (scaled) must outlive the index.
-  NeighbourIndex(const CsrView& rows, std::size_t feature_count, const NeighbourOptions& options);
+  /// `rows` (scaled) must outlive the index. `postings`: the largest of them.
+  NeighbourIndex(const CsrView& rows, SparseColumns postings, const NeighbourOptions& options);
+  NeighbourIndex(const CsrView& rows, std::size_t feature_count, const NeighbourOptions& options,
+                 Team& team);
 
   struct Scratch {
     std::vector<float> sums;   // by indexed row; zero between queries
@@ -40,6 +52,9 @@ class NeighbourIndex {
 
   /// The neighbours of a scaled row, best first, without the row `self` of the index.
   std::span<const Scored> find(const RowView& row, std::uint32_t self, Scratch& scratch) const;
+
+  /// For another index of the same rows.
+  SparseColumns take_postings() { return std::move(postings_); }
 
  private:
   CsrView rows_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "evener/core/random.h"
+#include "evener/retrieval/logistic.h"
 
 namespace evener {
 
@@ -95,8 +96,9 @@ Parameters initial(std::span<const std::uint8_t> positive, std::uint64_t seed) {
 
 }  // namespace
 
-OffsetNetwork train_offset(std::span<const PairFeatures> pairs,
-                           std::span<const std::uint8_t> positive, const OffsetOptions& options) {
+std::optional<OffsetNetwork> train_offset(std::span<const PairFeatures> pairs,
+                                          std::span<const std::uint8_t> positive,
+                                          const OffsetOptions& options, const Stop& stop) {
   const Moments moments = moments_of(pairs);
   std::vector<PairFeatures> inputs(pairs.begin(), pairs.end());
   for (PairFeatures& input : inputs) input = standardised(input, moments.mean, moments.scale);
@@ -106,17 +108,19 @@ OffsetNetwork train_offset(std::span<const PairFeatures> pairs,
   const std::size_t batches = (order.size() + options.batch - 1) / options.batch;
   const auto steps = static_cast<float>(batches * options.epochs);
   constexpr float kBeta1 = 0.9F, kBeta2 = 0.999F;
+  constexpr std::size_t kStopEvery = 500;  // batches
   float power1 = 1, power2 = 1, done = 0;
   std::array<float, kH> h;
   for (std::uint32_t epoch = 0; epoch < options.epochs; ++epoch) {
     Random random(options.seed, 0x70616972 + epoch);
     random.shuffle(std::span(order));
     for (std::size_t begin = 0; begin < order.size(); begin += options.batch) {
+      if (begin % (options.batch * kStopEvery) == 0 && stop && stop()) return std::nullopt;
       const std::size_t end = std::min<std::size_t>(order.size(), begin + options.batch);
       Parameters g{};
       for (std::size_t i = begin; i < end; ++i) {
         const PairFeatures& z = inputs[order[i]];
-        const float p = 1 / (1 + std::exp(-forward(w, z, h)));
+        const float p = sigmoid(forward(w, z, h));
         const float target = positive[order[i]] != 0 ? 1.0F : 0.0F;
         backward(w, z, h, (p - target) / static_cast<float>(end - begin), g);
       }

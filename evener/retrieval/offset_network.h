@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "evener/retrieval/candidates.h"
+#include "evener/retrieval/parallel.h"
 
 namespace evener {
 
@@ -28,9 +30,10 @@ struct OffsetOptions {
   std::uint64_t seed = 1;
 };
 
-/// By the logistic loss. `positive` has an entry for each pair.
-OffsetNetwork train_offset(std::span<const PairFeatures> pairs,
-                           std::span<const std::uint8_t> positive, const OffsetOptions& options);
+/// By the logistic loss. `positive` has an entry for each pair. Nothing if `stop` ended it.
+std::optional<OffsetNetwork> train_offset(std::span<const PairFeatures> pairs,
+                                          std::span<const std::uint8_t> positive,
+                                          const OffsetOptions& options, const Stop& stop);
 
 float offset_of(const OffsetNetwork& network, const PairFeatures& features);
 

@@ -8,6 +8,7 @@
 #include "evener/device/cpu/kernels.h"
 #include "evener/device/cpu/shortlist_kernels.h"
 #include "evener/nn/training.h"
+#include "evener/retrieval/logistic.h"
 
 namespace evener {
 
@@ -76,11 +77,9 @@ void ResidualTrainer::compute(std::uint32_t row, std::uint64_t number,
     const float* weights =
         parameters.data() + output_.offset + shortlist_.labels[p] * output_.stride;
     const float score = shortlist_.margins[p] + kernels.dot(weights, hidden, width_);
-    const float target = shortlist_.positive[p] != 0 ? 1.0F : 0.0F;
-    const float gradient = 1 / (1 + std::exp(-score)) - target;
-    const float signed_score = target != 0 ? -score : score;
-    slot.loss += static_cast<double>(std::max(signed_score, 0.0F) +
-                                     std::log1p(std::exp(-std::abs(signed_score))));
+    const bool positive = shortlist_.positive[p] != 0;
+    const float gradient = sigmoid(score) - (positive ? 1.0F : 0.0F);
+    slot.loss += static_cast<double>(log_loss(score, positive));
     kernels.add(weights, gradient, error, width_);
     slot.gradients.push_back(gradient);
   }

@@ -12,38 +12,20 @@ CsrView labels_of(const RetrievalModel& model) {
 
 }  // namespace
 
-Shortlist joined(std::vector<Shortlist>& parts) {
-  Shortlist all;
-  std::size_t rows = 0, pairs = 0;
-  for (const Shortlist& part : parts) {
-    rows += part.rows();
-    pairs += part.pairs();
-  }
-  all.offsets.reserve(rows + 1);
-  all.labels.reserve(pairs);
-  all.margins.reserve(pairs);
-  for (Shortlist& part : parts) {
-    const std::uint64_t before = all.pairs();
-    for (std::size_t row = 0; row < part.rows(); ++row) {
-      all.offsets.push_back(before + part.offsets[row + 1]);
-    }
-    all.labels.insert(all.labels.end(), part.labels.begin(), part.labels.end());
-    all.margins.insert(all.margins.end(), part.margins.begin(), part.margins.end());
-    all.positive.insert(all.positive.end(), part.positive.begin(), part.positive.end());
-    part = {};
-  }
-  return all;
-}
-
-Retriever::Retriever(RetrievalModel model)
+Retriever::Retriever(RetrievalModel model, Team& team)
     : model_(std::move(model)),
-      index_(model_.rows.view(), model_.feature_count, model_.neighbours) {}
+      index_(model_.rows.view(), model_.feature_count, model_.neighbours, team) {}
+
+Retriever::Retriever(RetrievalModel model, SparseColumns postings)
+    : model_(std::move(model)),
+      index_(model_.rows.view(), std::move(postings), model_.neighbours) {}
 
 void Retriever::candidates_of(const RowView& row, Scratch& scratch) const {
-  scale_row(row, model_.feature_weights, scratch.scaled);
+  scratch.scaled.resize(row.indices.size());
+  scale_row(row, model_.feature_weights, scratch.scaled.data());
   const auto neighbours = index_.find({row.indices, scratch.scaled}, kNoRow, scratch.neighbours);
   find_candidates(row, neighbours, labels_of(model_), model_.cooccurrence, model_.candidates,
-                  nullptr, scratch.candidates);
+                  std::nullopt, scratch.candidates);
 }
 
 void Retriever::candidates_left_out(const RowView& row, std::uint32_t index,
@@ -51,7 +33,7 @@ void Retriever::candidates_left_out(const RowView& row, std::uint32_t index,
   const RowView scaled = model_.rows.view().row(index);
   const auto neighbours = index_.find(scaled, index, scratch.neighbours);
   const auto own = labels_of(model_).row(index).indices;
-  find_candidates(row, neighbours, labels_of(model_), model_.cooccurrence, model_.candidates, &own,
+  find_candidates(row, neighbours, labels_of(model_), model_.cooccurrence, model_.candidates, own,
                   scratch.candidates);
 }
 
@@ -63,24 +45,6 @@ void Retriever::append(const CandidateScratch& candidates, Shortlist& out) const
     out.margins.push_back(margin);
   }
   out.offsets.push_back(out.labels.size());
-}
-
-std::optional<Shortlist> Retriever::shortlist(const CsrView& rows,
-                                              std::span<const std::uint32_t> which, Team& team,
-                                              const Stop& stop) const {
-  constexpr std::size_t kChunk = 16;
-  std::vector<Shortlist> parts((which.size() + kChunk - 1) / kChunk);
-  std::vector<Scratch> scratch(static_cast<std::size_t>(team.size()));
-  const bool whole = for_chunks(team, which.size(), kChunk, stop,
-                                [&](std::size_t begin, std::size_t end, int member) {
-                                  Scratch& own = scratch[static_cast<std::size_t>(member)];
-                                  for (std::size_t i = begin; i < end; ++i) {
-                                    candidates_of(rows.row(which[i]), own);
-                                    append(own.candidates, parts[begin / kChunk]);
-                                  }
-                                });
-  if (!whole) return std::nullopt;
-  return joined(parts);
 }
 
 }  // namespace evener

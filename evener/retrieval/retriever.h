@@ -50,7 +50,12 @@ using StageProgress = std::function<void(const char* stage, double share)>;
 
 class Retriever {
  public:
-  explicit Retriever(RetrievalModel model);
+  /// Builds the index of the model's rows.
+  Retriever(RetrievalModel model, Team& team);
+  /// With the postings of its index.
+  Retriever(RetrievalModel model, SparseColumns postings);
+  Retriever(const Retriever&) = delete;  // the index refers to the model
+  Retriever& operator=(const Retriever&) = delete;
 
   const RetrievalModel& model() const { return model_; }
   void set_offset(const OffsetNetwork& offset, float least_margin) {
@@ -70,17 +75,11 @@ class Retriever {
 
   /// Appends a row's candidates to the shortlist.
   void append(const CandidateScratch& candidates, Shortlist& out) const;
-  /// Of new rows. Nothing if `stop` ended it.
-  std::optional<Shortlist> shortlist(const CsrView& rows, std::span<const std::uint32_t> which,
-                                     Team& team, const Stop& stop) const;
 
  private:
   RetrievalModel model_;
   NeighbourIndex index_;
 };
-
-/// One shortlist of the parts, which are emptied.
-Shortlist joined(std::vector<Shortlist>& parts);
 
 struct FittedRetriever {
   std::unique_ptr<Retriever> retriever;

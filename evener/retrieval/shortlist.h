@@ -16,7 +16,9 @@ struct Shortlist {
 
   std::size_t rows() const { return offsets.size() - 1; }
   std::size_t pairs() const { return labels.size(); }
-  std::size_t size_of(std::size_t row) const { return offsets[row + 1] - offsets[row]; }
+  std::span<const std::uint32_t> labels_of(std::size_t row) const {
+    return std::span(labels).subspan(offsets[row], offsets[row + 1] - offsets[row]);
+  }
 };
 
 }  // namespace evener

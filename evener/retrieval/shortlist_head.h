@@ -26,9 +26,22 @@ struct ShortlistHead {
 /// The log-odds of true labels that are not candidates, in the loss of a prediction.
 inline constexpr float kAbsentLogOdds = -12;
 
+/// The candidates of rows that are predicted again and again while the network part is trained.
+/// About 8 bytes for each candidate of a row.
+struct KeptCandidates {
+  struct Row {
+    bool found = false;
+    std::vector<std::uint32_t> labels;
+    std::vector<float> scores;  // margin + wide_share w . x
+  };
+  const Dataset* data = nullptr;  // whose rows they are
+  std::vector<Row> rows;
+};
+
 /// Predicts on `threads` threads. It makes no steps: step() is an error. Its one vector is the
-/// parameters, in layout_of(network). Both references must outlive it.
+/// parameters, in layout_of(network). `kept`, if given, keeps the candidates of its data set. All
+/// of them must outlive the replica.
 std::unique_ptr<Replica> make_shortlist_replica(const Network& network, const ShortlistHead& head,
-                                                int threads);
+                                                int threads, KeptCandidates* kept = nullptr);
 
 }  // namespace evener

@@ -1,21 +1,17 @@
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "evener/core/error.h"
 #include "evener/core/team.h"
+#include "evener/retrieval/dense_row.h"
+#include "evener/retrieval/logistic.h"
 #include "evener/retrieval/residual_network.h"
 #include "evener/retrieval/shortlist_head.h"
 
 namespace evener {
 
 namespace {
-
-float log_loss(float score, bool positive) {
-  const float signed_score = positive ? -score : score;
-  return std::max(signed_score, 0.0F) + std::log1p(std::exp(-std::abs(signed_score)));
-}
 
 /// The result for one row.
 struct RowResult {
@@ -26,9 +22,11 @@ struct RowResult {
 
 class ShortlistReplica : public Replica {
  public:
-  ShortlistReplica(const Network& network, const ShortlistHead& head, int threads)
+  ShortlistReplica(const Network& network, const ShortlistHead& head, int threads,
+                   KeptCandidates* kept)
       : network_(network),
         head_(head),
+        kept_(kept),
         team_(threads),
         parameters_(layout_of(network).size),
         own_(static_cast<std::size_t>(threads)) {}
@@ -63,48 +61,62 @@ class ShortlistReplica : public Replica {
   struct Own {
     Retriever::Scratch scratch;
     Shortlist list;
+    std::vector<float> ones;   // the values of a row without values
     std::vector<float> dense;  // by feature; zero between rows
     std::vector<float> wide, network;
     FloatBuffer hidden;
+    KeptCandidates::Row candidates;
     BestOf best;
   };
 
-  /// Sets own.wide to the blended scores of own.list's labels.
-  void score(const RowView& row, Own& own) const {
-    const auto labels = std::span<const std::uint32_t>(own.list.labels);
+  /// Candidates with the part of their score that training does not change.
+  void find(const RowView& row, Own& own, KeptCandidates::Row& out) const {
+    own.list.offsets.assign(1, 0);
+    own.list.labels.clear();
+    own.list.margins.clear();
+    head_.retriever->candidates_of(row, own.scratch);
+    head_.retriever->append(own.scratch.candidates, own.list);
+    const std::span<const std::uint32_t> labels(own.list.labels);
     own.wide.resize(labels.size());
-    own.network.resize(labels.size());
-    own.dense.resize(network_.features, 0.0F);
-    for (std::size_t i = 0; i < row.indices.size(); ++i) own.dense[row.indices[i]] = row.values[i];
-    wide_scores(head_.wide, labels, own.dense.data(), own.wide.data());
-    for (const std::uint32_t feature : row.indices) own.dense[feature] = 0;
-    residual_scores(network_, parameters_.span(), row, labels, own.hidden, own.network.data());
+    const DenseRow dense(row, network_.features, own.dense);
+    wide_scores(head_.wide, labels, dense.data(), own.wide.data());
+    out.labels.assign(labels.begin(), labels.end());
+    out.scores.resize(labels.size());
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      own.wide[i] = own.list.margins[i] + head_.wide_share * own.wide[i] +
-                    head_.network_share * own.network[i];
+      out.scores[i] = own.list.margins[i] + head_.wide_share * own.wide[i];
     }
+    out.found = true;
   }
 
   void predict_row(const Dataset& data, std::uint32_t number, std::uint32_t k, Own& own,
                    RowResult& result) const {
-    const RowView row = data.features.row(number);
+    RowView row = data.features.row(number);
+    if (row.values.empty()) {
+      own.ones.assign(row.indices.size(), 1.0F);
+      row.values = own.ones;
+    }
     const auto truth = data.labels.row(number).indices;
-    own.list = {};
-    head_.retriever->candidates_of(row, own.scratch);
-    head_.retriever->append(own.scratch.candidates, own.list);
-    score(row, own);
+    const bool keeps = kept_ != nullptr && kept_->data == &data;
+    KeptCandidates::Row& candidates = keeps ? kept_->rows[number] : own.candidates;
+    if (!keeps || !candidates.found) find(row, own, candidates);
+    const std::vector<std::uint32_t>& labels = candidates.labels;
+    own.network.assign(labels.size(), 0.0F);
+    if (head_.network_share != 0) {
+      residual_scores(network_, parameters_.span(), row, labels, own.hidden, own.network.data());
+    }
     own.best.begin(k);
     std::size_t found = 0;
-    for (std::size_t i = 0; i < own.wide.size(); ++i) {
-      const bool positive = std::binary_search(truth.begin(), truth.end(), own.list.labels[i]);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const float score = candidates.scores[i] + head_.network_share * own.network[i];
+      const bool positive = std::binary_search(truth.begin(), truth.end(), labels[i]);
       found += positive ? 1 : 0;
-      result.loss += log_loss(own.wide[i], positive);
-      own.best.add(own.list.labels[i], own.wide[i]);
+      result.loss += log_loss(score, positive);
+      own.best.add(labels[i], score);
     }
     result.loss += static_cast<float>(truth.size() - found) * log_loss(kAbsentLogOdds, true);
     for (const Scored& item : own.best.finish_sorted()) {
       result.labels.push_back(item.id);
-      result.scores.push_back(1 / (1 + std::exp(-item.score)));
+      result.scores.push_back(sigmoid(item.score));
     }
     fill_up(k, result);
   }
@@ -122,6 +134,7 @@ class ShortlistReplica : public Replica {
 
   Network network_;
   const ShortlistHead& head_;
+  KeptCandidates* kept_;
   Team team_;
   FloatBuffer parameters_;
   std::vector<Own> own_;
@@ -130,8 +143,8 @@ class ShortlistReplica : public Replica {
 }  // namespace
 
 std::unique_ptr<Replica> make_shortlist_replica(const Network& network, const ShortlistHead& head,
-                                                int threads) {
-  return std::make_unique<ShortlistReplica>(network, head, threads);
+                                                int threads, KeptCandidates* kept) {
+  return std::make_unique<ShortlistReplica>(network, head, threads, kept);
 }
 
 }  // namespace evener

@@ -6,6 +6,7 @@
 
 #include "evener/core/random.h"
 #include "evener/device/cpu/shortlist_kernels.h"
+#include "evener/retrieval/logistic.h"
 
 namespace evener {
 
@@ -20,34 +21,25 @@ struct PairsByLabel {
   std::vector<std::uint8_t> positive;
 };
 
-PairsByLabel by_label(const Shortlist& shortlist, std::span<const std::uint8_t> rows_used,
-                      std::uint32_t label_count, std::uint64_t seed) {
-  std::vector<std::uint32_t> order;
-  for (std::size_t row = 0; row < shortlist.rows(); ++row) {
-    if (rows_used.empty() || rows_used[row] != 0) order.push_back(static_cast<std::uint32_t>(row));
-  }
+PairsByLabel by_label(const Shortlist& shortlist, std::uint32_t label_count, std::uint64_t seed,
+                      Team& team) {
+  std::vector<std::uint32_t> order(shortlist.rows());
+  std::iota(order.begin(), order.end(), 0U);
   Random(seed, 0x77696465).shuffle(std::span(order));
   PairsByLabel pairs;
-  pairs.offsets.assign(label_count + 1, 0);
-  for (const std::uint32_t row : order) {
-    for (auto p = shortlist.offsets[row]; p < shortlist.offsets[row + 1]; ++p) {
-      ++pairs.offsets[shortlist.labels[p] + 1];
-    }
-  }
-  std::partial_sum(pairs.offsets.begin(), pairs.offsets.end(), pairs.offsets.begin());
-  std::vector<std::uint64_t> next(pairs.offsets.begin(), pairs.offsets.end() - 1);
-  const std::size_t count = pairs.offsets.back();
-  pairs.rows.resize(count);
-  pairs.margins.resize(count);
-  pairs.positive.resize(count);
-  for (const std::uint32_t row : order) {
-    for (auto p = shortlist.offsets[row]; p < shortlist.offsets[row + 1]; ++p) {
-      const std::uint64_t at = next[shortlist.labels[p]]++;
-      pairs.rows[at] = row;
-      pairs.margins[at] = shortlist.margins[p];
-      pairs.positive[at] = shortlist.positive[p];
-    }
-  }
+  pairs.offsets = sort_by_key(
+      order.size(), label_count, team, [&](std::size_t i) { return shortlist.labels_of(order[i]); },
+      [&](std::uint64_t count) {
+        pairs.rows.resize(count);
+        pairs.margins.resize(count);
+        pairs.positive.resize(count);
+      },
+      [&](std::uint64_t at, std::size_t i, std::size_t pair) {
+        const std::uint64_t p = shortlist.offsets[order[i]] + pair;
+        pairs.rows[at] = order[i];
+        pairs.margins[at] = shortlist.margins[p];
+        pairs.positive[at] = shortlist.positive[p];
+      });
   return pairs;
 }
 
@@ -132,16 +124,17 @@ class LabelTrainer {
       for (std::size_t i = 0; i < count_; ++i) {
         if (skips && skipped_[i] != 0) continue;
         const std::size_t at = ends_[i], size = ends_[i + 1] - at;
-        const float score = pairs_.margins[begin_ + i] +
-                            kernels.sparse_dot(&places_[at], &values_[at], size, weights_.data());
+        const float score =
+            pairs_.margins[begin_ + i] +
+            kernels.sparse_dot(places_.data() + at, values_.data() + at, size, weights_.data());
         const bool positive = pairs_.positive[begin_ + i] != 0;
-        const float g = 1 / (1 + std::exp(-score)) - (positive ? 1.0F : 0.0F);
+        const float g = sigmoid(score) - (positive ? 1.0F : 0.0F);
         skipped_[i] = !positive && g < options_.least_gradient ? 1 : 0;
         squares += g * g;
         const float done =
             static_cast<float>(epoch) * static_cast<float>(count_) + static_cast<float>(i);
         const float step = rate * (1 - done / steps) * g / std::sqrt(squares);
-        kernels.sparse_add(&places_[at], &values_[at], size, -step, weights_.data());
+        kernels.sparse_add(places_.data() + at, values_.data() + at, size, -step, weights_.data());
       }
     }
   }
@@ -160,10 +153,9 @@ class LabelTrainer {
 
 }  // namespace
 
-bool train_wide(const Dataset& data, const Shortlist& shortlist,
-                std::span<const std::uint8_t> rows_used, const WideOptions& options, Team& team,
-                const Stop& stop, WideWeights& out) {
-  const PairsByLabel pairs = by_label(shortlist, rows_used, data.label_count, options.seed);
+bool train_wide(const Dataset& data, const Shortlist& shortlist, const WideOptions& options,
+                Team& team, const Stop& stop, WideWeights& out) {
+  const PairsByLabel pairs = by_label(shortlist, data.label_count, options.seed, team);
   constexpr std::size_t kChunk = 8;
   std::vector<WideWeights> parts((data.label_count + kChunk - 1) / kChunk);
   std::vector<LabelTrainer> trainers(static_cast<std::size_t>(team.size()),
@@ -175,16 +167,9 @@ bool train_wide(const Dataset& data, const Shortlist& shortlist,
         }
       });
   if (!whole) return false;
-  out = {};
-  for (WideWeights& part : parts) {
-    const std::uint64_t before = out.features.size();
-    for (std::size_t label = 0; label < part.labels(); ++label) {
-      out.offsets.push_back(before + part.offsets[label + 1]);
-    }
-    out.features.insert(out.features.end(), part.features.begin(), part.features.end());
-    out.values.insert(out.values.end(), part.values.begin(), part.values.end());
-    part = {};
-  }
+  out.offsets = joined_offsets(parts);
+  out.features = joined_values(parts, &WideWeights::features, team);
+  out.values = joined_values(parts, &WideWeights::values, team);
   return true;
 }
 
@@ -193,7 +178,7 @@ void wide_scores(const WideWeights& weights, std::span<const std::uint32_t> labe
   const cpu::ShortlistKernels& kernels = cpu::shortlist_kernels();
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const std::uint64_t begin = weights.offsets[labels[i]];
-    out[i] = kernels.sparse_dot(&weights.features[begin], &weights.values[begin],
+    out[i] = kernels.sparse_dot(weights.features.data() + begin, weights.values.data() + begin,
                                 weights.offsets[labels[i] + 1] - begin, dense);
   }
 }

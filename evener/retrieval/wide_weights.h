@@ -32,11 +32,9 @@ struct WideOptions {
 };
 
 /// One label at a time: a few epochs of AdaGrad with one scale for the whole label. A label has
-/// weights for the features of its positive rows. `rows_used`, if not empty, has an entry for each
-/// row; rows with 0 are left out. False if `stop` ended it.
-bool train_wide(const Dataset& data, const Shortlist& shortlist,
-                std::span<const std::uint8_t> rows_used, const WideOptions& options, Team& team,
-                const Stop& stop, WideWeights& out);
+/// weights for the features of its positive rows. False if `stop` ended it.
+bool train_wide(const Dataset& data, const Shortlist& shortlist, const WideOptions& options,
+                Team& team, const Stop& stop, WideWeights& out);
 
 /// out[i] = w_l . x for the row's candidate labels. `dense` has the row's features; the caller
 /// fills and clears it.

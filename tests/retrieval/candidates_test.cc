@@ -16,8 +16,9 @@ std::vector<float> uneven_weights(std::uint32_t count) {
 
 TEST(Neighbours, AreTheMostSimilarOtherRows) {
   const Dataset data = small_data(150, 40, 20, 4);
-  const CsrArrays rows = scaled_rows(data.features, uneven_weights(data.feature_count));
-  const NeighbourIndex index(rows.view(), data.feature_count, {.rescored = 10});
+  Team team(2);
+  const CsrArrays rows = scaled_rows(data, uneven_weights(data.feature_count), team);
+  const NeighbourIndex index(rows.view(), data.feature_count, {.rescored = 10}, team);
   NeighbourIndex::Scratch scratch;
   for (std::uint32_t self = 0; self < data.rows(); ++self) {
     const RowView query = rows.view().row(self);
@@ -46,8 +47,9 @@ TEST(Neighbours, AreTheMostSimilarOtherRows) {
 
 TEST(Neighbours, DoNotDependOnEarlierQueries) {
   const Dataset data = small_data(300, 400, 20, 5);  // few shared features: lists of touched rows
-  const CsrArrays rows = scaled_rows(data.features, std::vector<float>(data.feature_count, 1.0F));
-  const NeighbourIndex index(rows.view(), data.feature_count, {.rescored = 5});
+  Team team(2);
+  const CsrArrays rows = scaled_rows(data, std::vector<float>(data.feature_count, 1.0F), team);
+  const NeighbourIndex index(rows.view(), data.feature_count, {.rescored = 5}, team);
   NeighbourIndex::Scratch used;
   for (std::uint32_t row = 0; row < data.rows(); ++row) {
     NeighbourIndex::Scratch fresh;
@@ -66,10 +68,10 @@ TEST(Candidates, OfARowLeftOutAreThoseOfDataWithoutIt) {
   const Dataset data = small_data(80, 40, 20, 6);
   const std::vector<float> weights = uneven_weights(data.feature_count);
   Team team(2);
-  const Retriever whole(retrieval_model(data, weights, team));
+  const Retriever whole(retrieval_model(data, weights, team), team);
   Retriever::Scratch left_out, fresh;
   for (std::uint32_t row = 0; row < data.rows(); ++row) {
-    const Retriever reduced(retrieval_model(without_row(data, row), weights, team));
+    const Retriever reduced(retrieval_model(without_row(data, row), weights, team), team);
     whole.candidates_left_out(data.features.row(row), row, left_out);
     reduced.candidates_of(data.features.row(row), fresh);
     ASSERT_EQ(left_out.candidates.labels, fresh.candidates.labels) << row;
@@ -115,7 +117,7 @@ TEST(Candidates, DoNotDependOnTheNumberOfThreads) {
 TEST(Candidates, EndWhereTheCallerStopsThem) {
   const Dataset data = small_data(300, 60, 30, 9);
   Team team(2);
-  std::atomic<int> left{20};
+  int left = 3;
   EXPECT_FALSE(fit_retriever(data, {}, team, [&] { return --left < 0; }, {}));
 }
 

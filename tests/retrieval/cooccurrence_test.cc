@@ -12,7 +12,7 @@ namespace {
 FeatureLabels statistics_of(const Dataset& data, const CooccurrenceOptions& options, int threads) {
   Team team(threads);
   FeatureLabels statistics;
-  EXPECT_TRUE(count_labels(columns_of(data.features, data.feature_count), data.labels,
+  EXPECT_TRUE(count_labels(columns_of(data.features, data.feature_count, team), data.labels,
                            data.label_count, options, team, {}, statistics));
   return statistics;
 }

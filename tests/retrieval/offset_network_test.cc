@@ -34,7 +34,7 @@ Pairs random_pairs(std::size_t count, std::uint64_t seed) {
 
 TEST(OffsetNetwork, LearnsLogOdds) {
   const Pairs pairs = random_pairs(60'000, 1);
-  const OffsetNetwork network = train_offset(pairs.features, pairs.positive, {});
+  const OffsetNetwork network = *train_offset(pairs.features, pairs.positive, {}, {});
   double error = 0;
   const Pairs fresh = random_pairs(2000, 2);
   for (const PairFeatures& f : fresh.features) {
@@ -46,7 +46,7 @@ TEST(OffsetNetwork, LearnsLogOdds) {
 TEST(OffsetNetwork, IgnoresAFeatureThatIsConstant) {
   Pairs pairs = random_pairs(5000, 3);
   for (PairFeatures& f : pairs.features) f[7] = 3;
-  const OffsetNetwork network = train_offset(pairs.features, pairs.positive, {});
+  const OffsetNetwork network = *train_offset(pairs.features, pairs.positive, {}, {});
   PairFeatures a = pairs.features[0], b = a;
   b[7] = 100;
   EXPECT_EQ(offset_of(network, a), offset_of(network, b));

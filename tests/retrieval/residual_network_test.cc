@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "tests/retrieval/small_data.h"
 #include <gtest/gtest.h>
@@ -155,7 +156,7 @@ TEST_F(Residual, AReplicaPredictsTheBlendOfTheParts) {
   Team team(2);
   auto fitted = fit_retriever(data_, {}, team, {}, {});
   ShortlistHead head(std::move(fitted->retriever));
-  ASSERT_TRUE(train_wide(data_, fitted->shortlist, {}, {}, team, {}, head.wide));
+  ASSERT_TRUE(train_wide(data_, fitted->shortlist, {}, team, {}, head.wide));
   const auto replica = make_shortlist_replica(network_, head, 2);
   replica->load(0, parameters_.span());
   const std::vector<std::uint32_t> rows{5, 9};
@@ -163,20 +164,21 @@ TEST_F(Residual, AReplicaPredictsTheBlendOfTheParts) {
   out.k = 20;  // all labels
   replica->predict({&data_, rows}, out);
   ASSERT_EQ(out.rows(), 2U);
-  const auto list = head.retriever->shortlist(data_.features, rows, team, {});
-  ASSERT_TRUE(list);
+  Shortlist list;
+  Retriever::Scratch scratch;
   FloatBuffer hidden;
   for (std::size_t i = 0; i < 2; ++i) {
     const RowView row = data_.features.row(rows[i]);
-    const auto labels =
-        std::span<const std::uint32_t>(list->labels).subspan(list->offsets[i], list->size_of(i));
+    head.retriever->candidates_of(row, scratch);
+    head.retriever->append(scratch.candidates, list);
+    const auto labels = list.labels_of(i);
     std::vector<float> dense(data_.feature_count), wide(labels.size()), network(labels.size());
     for (std::size_t f = 0; f < row.indices.size(); ++f) dense[row.indices[f]] = row.values[f];
     wide_scores(head.wide, labels, dense.data(), wide.data());
     residual_scores(network_, parameters_.span(), row, labels, hidden, network.data());
     const auto predicted = out.row_labels(i);
     for (std::size_t j = 0; j < labels.size(); ++j) {
-      const float score = list->margins[list->offsets[i] + j] + head.wide_share * wide[j] +
+      const float score = list.margins[list.offsets[i] + j] + head.wide_share * wide[j] +
                           head.network_share * network[j];
       const auto at = std::find(predicted.begin(), predicted.end(), labels[j]);
       ASSERT_NE(at, predicted.end());
@@ -186,6 +188,56 @@ TEST_F(Residual, AReplicaPredictsTheBlendOfTheParts) {
     EXPECT_TRUE(std::is_sorted(out.row_scores(i).rbegin(), out.row_scores(i).rend()));
   }
 }
+
+TEST_F(Residual, KeptCandidatesGiveTheSamePredictions) {
+  Team team(2);
+  auto fitted = fit_retriever(data_, {}, team, {}, {});
+  ShortlistHead head(std::move(fitted->retriever));
+  ASSERT_TRUE(train_wide(data_, fitted->shortlist, {}, team, {}, head.wide));
+  KeptCandidates kept{&data_, std::vector<KeptCandidates::Row>(data_.rows())};
+  const Dataset other = small_data(50, 40, 20, 77);
+  const std::vector<std::uint32_t> rows{5, 9, 31};
+  for (const float factor : {1.0F, 0.5F}) {  // the network has changed since they were found
+    for (float& value : parameters_.span()) value *= factor;
+    const auto plain = make_shortlist_replica(network_, head, 1);
+    const auto keeping = make_shortlist_replica(network_, head, 2, &kept);
+    plain->load(0, parameters_.span());
+    keeping->load(0, parameters_.span());
+    for (const Dataset* data : std::initializer_list<const Dataset*>{&data_, &other}) {
+      Predictions expected, found;
+      expected.k = found.k = 5;
+      plain->predict({data, rows}, expected);
+      keeping->predict({data, rows}, found);
+      EXPECT_EQ(expected.labels, found.labels);
+      EXPECT_EQ(expected.scores, found.scores);
+      EXPECT_EQ(expected.losses, found.losses);
+    }
+  }
+  EXPECT_TRUE(kept.rows[9].found);
+  EXPECT_FALSE(kept.rows[10].found);
+}
+
+TEST_F(Residual, RowsWithoutValuesAreRowsOfOnes) {
+  Team team(1);
+  auto fitted = fit_retriever(data_, {}, team, {}, {});
+  ShortlistHead head(std::move(fitted->retriever));
+  head.wide.offsets.assign(data_.label_count + 1, 0);
+  const auto replica = make_shortlist_replica(network_, head, 1);
+  replica->load(0, parameters_.span());
+  const std::vector<float> ones(data_.features.nonzeros(), 1.0F);
+  Dataset with = data_, without = data_;
+  with.features.values = ones;
+  without.features.values = {};
+  const std::vector<std::uint32_t> rows{5, 9};
+  Predictions expected, found;
+  expected.k = found.k = 5;
+  replica->predict({&with, rows}, expected);
+  replica->predict({&without, rows}, found);
+  EXPECT_EQ(expected.labels, found.labels);
+  EXPECT_EQ(expected.scores, found.scores);
+}
+
+static_assert(!std::is_copy_constructible_v<Retriever> && !std::is_move_constructible_v<Retriever>);
 
 }  // namespace
 }  // namespace evener

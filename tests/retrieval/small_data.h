@@ -55,17 +55,25 @@ inline Dataset without_row(const Dataset& data, std::size_t left_out) {
   return make_dataset(std::move(x), data.feature_count, std::move(y), data.label_count);
 }
 
+inline CsrArrays scaled_rows(const Dataset& data, const std::vector<float>& weights, Team& team) {
+  CsrArrays rows;
+  rows.offsets.assign(data.features.offsets.begin(), data.features.offsets.end());
+  rows.indices.assign(data.features.indices.begin(), data.features.indices.end());
+  rows.values = scale_rows(data.features, weights, team).values;
+  return rows;
+}
+
 /// A retriever with these weights, without a fitted offset.
 inline RetrievalModel retrieval_model(const Dataset& data, const std::vector<float>& weights,
                                       Team& team) {
   FeatureLabels statistics;
-  count_labels(columns_of(data.features, data.feature_count), data.labels, data.label_count, {},
-               team, {}, statistics);
+  count_labels(columns_of(data.features, data.feature_count, team), data.labels, data.label_count,
+               {}, team, {}, statistics);
   RetrievalModel model;
   model.feature_count = data.feature_count;
   model.label_count = data.label_count;
   model.feature_weights = weights;
-  model.rows = scaled_rows(data.features, weights);
+  model.rows = scaled_rows(data, weights, team);
   model.labels.offsets.assign(data.labels.offsets.begin(), data.labels.offsets.end());
   model.labels.indices.assign(data.labels.indices.begin(), data.labels.indices.end());
   model.cooccurrence = std::move(statistics.cooccurrence);

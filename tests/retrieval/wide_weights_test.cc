@@ -87,7 +87,7 @@ TEST(WideWeights, ReachMostOfWhatAPlainSolverReaches) {
   WideOptions options;
   options.epochs = 60;
   options.least_weight = 0;
-  ASSERT_TRUE(train_wide(at.data, at.list, {}, options, team, {}, weights));
+  ASSERT_TRUE(train_wide(at.data, at.list, options, team, {}, weights));
   double before = 0, after = 0, plain = 0;
   for (std::uint32_t label = 0; label < at.data.label_count; ++label) {
     const std::size_t features = at.data.feature_count;
@@ -103,7 +103,7 @@ TEST(WideWeights, BelongToFeaturesOfPositiveRows) {
   const Case at = small_case();
   Team team(1);
   WideWeights weights;
-  ASSERT_TRUE(train_wide(at.data, at.list, {}, {}, team, {}, weights));
+  ASSERT_TRUE(train_wide(at.data, at.list, {}, team, {}, weights));
   ASSERT_EQ(weights.labels(), at.data.label_count);
   std::vector<std::set<std::uint32_t>> pattern(at.data.label_count);
   for (std::size_t row = 0; row < at.data.rows(); ++row) {
@@ -125,28 +125,18 @@ TEST(WideWeights, DoNotDependOnTheNumberOfThreads) {
   const Case at = small_case();
   Team one(1), three(3);
   WideWeights a, b;
-  ASSERT_TRUE(train_wide(at.data, at.list, {}, {}, one, {}, a));
-  ASSERT_TRUE(train_wide(at.data, at.list, {}, {}, three, {}, b));
+  ASSERT_TRUE(train_wide(at.data, at.list, {}, one, {}, a));
+  ASSERT_TRUE(train_wide(at.data, at.list, {}, three, {}, b));
   EXPECT_EQ(a.offsets, b.offsets);
   EXPECT_EQ(a.features, b.features);
   EXPECT_EQ(a.values, b.values);
-}
-
-TEST(WideWeights, LeaveRowsOutThatAreNotUsed) {
-  const Case at = small_case();
-  Team team(1);
-  std::vector<std::uint8_t> none(at.data.rows(), 0);
-  WideWeights weights;
-  ASSERT_TRUE(train_wide(at.data, at.list, none, {}, team, {}, weights));
-  EXPECT_TRUE(weights.values.empty());
-  EXPECT_EQ(weights.labels(), at.data.label_count);
 }
 
 TEST(WideWeights, ScoreAsADenseProduct) {
   const Case at = small_case();
   Team team(1);
   WideWeights weights;
-  ASSERT_TRUE(train_wide(at.data, at.list, {}, {}, team, {}, weights));
+  ASSERT_TRUE(train_wide(at.data, at.list, {}, team, {}, weights));
   const RowView row = at.data.features.row(3);
   std::vector<float> dense(at.data.feature_count);
   for (std::size_t i = 0; i < row.indices.size(); ++i) dense[row.indices[i]] = row.values[i];

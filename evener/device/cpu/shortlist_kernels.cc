@@ -1,5 +1,7 @@
 #include "evener/device/cpu/shortlist_kernels.h"
 
+#include "evener/device/vector/vector_kernels.h"
+
 // An SSSE3 version would add only compile time over SSE4.
 #define HWY_DISABLED_TARGETS HWY_SSSE3
 #undef HWY_TARGET_INCLUDE
@@ -125,15 +127,20 @@ namespace evener::cpu {
 namespace shortlist {
 HWY_EXPORT(shortlist_table);
 namespace {
-ShortlistKernels choose() {
-  return HWY_DYNAMIC_DISPATCH(shortlist_table)();
+ShortlistKernels& chosen() {
+  static ShortlistKernels kernels = HWY_DYNAMIC_DISPATCH(shortlist_table)();
+  return kernels;
 }
 }  // namespace
 }  // namespace shortlist
 
 const ShortlistKernels& shortlist_kernels() {
-  static const ShortlistKernels kernels = shortlist::choose();
-  return kernels;
+  return shortlist::chosen();
+}
+
+void use_shortlist_instruction_set(const std::string& name) {
+  using namespace shortlist;
+  use_instruction_set(name, [] { chosen() = HWY_DYNAMIC_DISPATCH(shortlist_table)(); });
 }
 
 }  // namespace evener::cpu

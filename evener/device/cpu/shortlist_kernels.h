@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace evener::cpu {
 
@@ -32,5 +33,7 @@ struct ShortlistKernels {
 
 /// The version for this processor.
 const ShortlistKernels& shortlist_kernels();
+/// For tests: switches to one of instruction_sets() (vector_kernels.h).
+void use_shortlist_instruction_set(const std::string& name);
 
 }  // namespace evener::cpu

@@ -208,7 +208,8 @@ std::shared_ptr<ShortlistHead> read_shortlist(const TensorFile& file, const Netw
   wide.features = reader.indices("wide.features", network.features);
   wide.values = reader.read<float>("wide.weights", wide.features.size());
   wide.offsets = reader.offsets("wide.offsets", wide.features.size(), &labels);
-  auto head = std::make_shared<ShortlistHead>(std::make_unique<Retriever>(std::move(model)));
+  Team team(1);
+  auto head = std::make_shared<ShortlistHead>(std::make_unique<Retriever>(std::move(model), team));
   head->wide = std::move(wide);
   head->wide_share = wide_share;
   head->network_share = network_share;

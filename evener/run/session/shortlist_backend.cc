@@ -43,7 +43,11 @@ class ShortlistBackend : public Backend {
     network_ = start.model.network;
     options_ = options;
     data_ = data.rows.empty() ? data.train : select_rows(data.train, data.rows);
-    evaluation_ = data.evaluation ? &*data.evaluation : nullptr;
+    kept_ = {};
+    if (data.evaluation) {
+      kept_.data = &*data.evaluation;
+      kept_.rows.resize(data.evaluation->rows());
+    }
     team_ = std::make_unique<Team>(device_.threads);
     timeline_ = std::make_unique<Timeline>(std::vector<std::string>{device_.name});
     timeline_->set_lost(0, false);
@@ -125,7 +129,7 @@ class ShortlistBackend : public Backend {
   }
 
   void evaluate(const std::function<void(Replica&)>& use) override {
-    const auto replica = make_shortlist_replica(network_, *head_, device_.threads);
+    const auto replica = make_shortlist_replica(network_, *head_, device_.threads, &kept_);
     replica->give(0, std::move(parameters_));
     use(*replica);
     parameters_ = replica->take(0);
@@ -144,6 +148,7 @@ class ShortlistBackend : public Backend {
     trainer_.reset();
     head_.reset();
     list_ = {};
+    kept_ = {};
     data_ = {};
     team_.reset();
   }
@@ -183,8 +188,8 @@ class ShortlistBackend : public Backend {
   TrainOptions options_;
   std::unique_ptr<Team> team_;
   std::unique_ptr<Timeline> timeline_;
-  Dataset data_;  // the training rows
-  const Dataset* evaluation_ = nullptr;
+  Dataset data_;         // the training rows
+  KeptCandidates kept_;  // of the evaluation rows
   Shortlist list_;
   std::shared_ptr<ShortlistHead> head_;
   std::unique_ptr<ResidualTrainer> trainer_;

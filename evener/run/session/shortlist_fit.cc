@@ -115,7 +115,7 @@ std::optional<FittedShortlist> fit_shortlist(const Dataset& data, const TrainOpt
     head->wide.offsets.assign(data.label_count + 1, 0);
   } else {
     stages.enter("linear weights");
-    if (!train_wide(data, fitted->shortlist, {}, wide, context.team, context.stop, head->wide)) {
+    if (!train_wide(data, fitted->shortlist, wide, context.team, context.stop, head->wide)) {
       return std::nullopt;
     }
   }

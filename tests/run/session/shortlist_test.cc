@@ -118,6 +118,10 @@ TEST_F(ShortlistRun, EachStageCanBeLeftOut) {
     EXPECT_EQ(retrieval.candidates.by_neighbours == 0, left_out == "neighbours");
     EXPECT_EQ(retrieval.cooccurrence.labels.empty(), left_out == "cooccurrence");
     EXPECT_EQ(head.wide.values.empty(), left_out == "linear");
+    // All features weigh the same, whatever suits the data.
+    const auto& weights = retrieval.feature_weights;
+    const bool same = std::all_of(weights.begin(), weights.end(), [](float w) { return w == 1; });
+    EXPECT_TRUE(same || left_out != "weights");
     EXPECT_EQ(head.network_share == 0, left_out == "network");
     EXPECT_EQ(retrieval.offset.out == decltype(retrieval.offset.out){}, left_out == "offset");
   }

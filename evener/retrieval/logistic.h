@@ -1,0 +1,19 @@
+// The logistic loss of one (row, label) pair.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+namespace evener {
+
+inline float sigmoid(float score) {
+  return 1 / (1 + std::exp(-score));
+}
+
+/// -log of the probability that a score (log-odds) gives to what is true.
+inline float log_loss(float score, bool positive) {
+  const float against = positive ? -score : score;
+  return std::max(against, 0.0F) + std::log1p(std::exp(-std::abs(against)));
+}
+
+}  // namespace evener
