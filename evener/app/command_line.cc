@@ -221,7 +221,7 @@ int run_command_line(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     return report("not enough memory", 1);
   } catch (const std::exception& problem) {
-    return report(problem.what(), 1);
+    return report(message_of(problem), 1);
   }
 }
 

@@ -7,9 +7,13 @@
 #include <limits>
 #include <optional>
 #include <queue>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "evener/core/error.h"
 #include "evener/core/mailbox.h"
 #include "evener/runtime/emulated_speed.h"
 
@@ -140,14 +144,17 @@ class WallClock final : public Executor {
         shared_(std::make_shared<SharedQueues>(static_cast<std::size_t>(workers), supervision_)),
         hangs_(supervision_.limits, shared_->workers.size()),
         under_way_(shared_->workers.size()) {
-    for (std::size_t i = 0; i < under_way_.size(); ++i) {
-      WorkerThread& worker = shared_->workers[i];
-      const TaskRunner runner(
-          models, speed_of(options, i), worker.steps,
-          {shared_->now, [shared = shared_.get()] { return shared->interrupted.load(); },
-           [&worker] { return worker.given_up.load(); }});
-      threads_.emplace_back(
-          [shared = shared_, i, runner] { run_tasks(*shared, static_cast<int>(i), runner); });
+    try {
+      for (std::size_t i = 0; i < under_way_.size(); ++i) start_thread(models, options, i);
+    } catch (const std::system_error& problem) {  // a limit of the system
+      const std::size_t started = threads_.size();
+      end_idle_threads();
+      throw Error(
+          fmt::format("only {} of {} device threads could be started ({}): use fewer devices",
+                      started, under_way_.size(), problem.code().message()));
+    } catch (...) {
+      end_idle_threads();
+      throw;
     }
   }
   WallClock(const WallClock&) = delete;
@@ -223,6 +230,23 @@ class WallClock final : public Executor {
 
  private:
   static constexpr Seconds kLook = 0.1;
+
+  void start_thread(Models& models, const WallClockOptions& options, std::size_t i) {
+    WorkerThread& worker = shared_->workers[i];
+    const TaskRunner runner(
+        models, speed_of(options, i), worker.steps,
+        {shared_->now, [shared = shared_.get()] { return shared->interrupted.load(); },
+         [&worker] { return worker.given_up.load(); }});
+    threads_.emplace_back(
+        [shared = shared_, i, runner] { run_tasks(*shared, static_cast<int>(i), runner); });
+  }
+
+  /// Threads that have no task do not hang.
+  void end_idle_threads() {
+    for (auto& worker : shared_->workers) worker.tasks.close();
+    for (auto& thread : threads_) thread.join();
+    threads_.clear();
+  }
 
   /// Looks for an interruption and for workers that hang, a few times a second.
   void look() {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,13 @@ struct Outcome {
   int code = 0;  // exit code; 128 + signal number if a signal ended the process
   std::string out, err;
 };
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
 
 constexpr const char* kClosedPipe = "(a pipe without a reader)";
 

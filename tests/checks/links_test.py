@@ -10,7 +10,7 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NAMED_FILE = re.compile(r"`((?:evener|tests|bench|scripts|examples|cmake|docs)/[\w./-]+\.(?:cc|h|py|cu|cl|md|toml|svg))`")
 # Test suites are CamelCase, and so are their tests.
-NAMED_TEST = re.compile(r"`((?:[A-Z]\w+|\w+_test)\.[A-Z]\w+)`")
+NAMED_TEST = re.compile(r"`((?:[A-Z]\w+|\w+_test)\.[A-Z][^`]*)`")
 PAGES_WITH_TESTS = [ROOT / "SECURITY.md", ROOT / "docs/reliability.md"]
 
 
@@ -47,6 +47,12 @@ def tests_in(root):
     return names
 
 
+def registered_fault_tests(text):
+    """module.Class of the tests that tests/faults/CMakeLists.txt (its text) runs; module where it runs all classes."""
+    listed = " ".join(re.findall(r"foreach\(test ([^)]*)\)", text))
+    return {*listed.split(), *re.findall(r"unittest -v (\w+_test(?:\.\w+)?)", text)}
+
+
 class Links(unittest.TestCase):
     maxDiff = None
 
@@ -75,6 +81,19 @@ class Links(unittest.TestCase):
         named = {test for page in PAGES_WITH_TESTS for test in NAMED_TEST.findall(prose(page))}
         self.assertGreater(len(named), 40)
         self.assertEqual(sorted(named - tests), [])
+
+    def test_every_fault_test_that_is_named_is_run(self):
+        registered = registered_fault_tests((ROOT / "tests/faults/CMakeLists.txt").read_text())
+        named = {test for page in PAGES_WITH_TESTS for test in NAMED_TEST.findall(prose(page)) if "_test." in test}
+        self.assertGreater(len(named), 10)
+        self.assertEqual(sorted(test for test in named if not {test, test.split(".")[0]} & registered), [])
+
+    def test_registered_fault_tests_are_found(self):
+        text = "foreach(test a_test.One\n  a_test.Two)\nadd_test(X -m unittest -v ${test})\nadd_test(Y -m unittest -v b_test)\n"
+        self.assertEqual(registered_fault_tests(text), {"a_test.One", "a_test.Two", "b_test"})
+
+    def test_shortened_test_names_are_found(self):
+        self.assertEqual(NAMED_TEST.findall("`Suite.Name...`, `a_test.One`, `Suite.Name`"), ["Suite.Name...", "a_test.One", "Suite.Name"])
 
 
 if __name__ == "__main__":

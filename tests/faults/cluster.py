@@ -197,8 +197,8 @@ class Cluster:
             self.port = int(coordinator.wait_for(r"at \S+:(\d+)").group(1))
         return coordinator
 
-    def start_server(self, address="127.0.0.1", prefix=()):
-        server = Process(["server", "--coordinator", f"{address}:{self.port}", "--threads", "1", "--wait-seconds", "20"],
+    def start_server(self, address="127.0.0.1", prefix=(), wait="20"):
+        server = Process(["server", "--coordinator", f"{address}:{self.port}", "--threads", "1", "--wait-seconds", wait],
                          prefix, self.environment)
         self.processes.append(server)
         return server

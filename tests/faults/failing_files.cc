@@ -12,8 +12,10 @@
 #include <cstring>
 #include <string>
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -137,6 +139,32 @@ int ftruncate(int descriptor, off_t size) noexcept {
 int rename(const char* from, const char* to) noexcept {
   static auto* const next = real<int(const char*, const char*)>("rename");
   return fails(to) ? -1 : next(from, to);
+}
+
+int unlink(const char* path) noexcept {
+  static auto* const next = real<int(const char*)>("unlink");
+  return fails(path) ? -1 : next(path);
+}
+
+int flock(int descriptor, int operation) noexcept {
+  static auto* const next = real<int(int, int)>("flock");
+  return fails(descriptor) ? -1 : next(descriptor, operation);
+}
+
+/// Linux closes the file in any case.
+int close(int descriptor) {
+  static auto* const next = real<int(int)>("close");
+  const bool failed = fails(descriptor);
+  const int error = errno;
+  const int result = next(descriptor);
+  if (!failed) return result;
+  errno = error;
+  return -1;
+}
+
+DIR* opendir(const char* path) {
+  static auto* const next = real<DIR*(const char*)>("opendir");
+  return fails(path) ? nullptr : next(path);
 }
 
 int mkdir(const char* path, mode_t mode) noexcept {

@@ -15,6 +15,7 @@ import unittest
 COMMAND = os.environ["EVENER_COMMAND"]
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EINTR, 0)  # 0: a write that writes only a part
 SAMPLES = 16
+SECONDS = 120  # a command that takes longer hangs
 
 
 def rows(count, seed):
@@ -52,7 +53,7 @@ class Files(unittest.TestCase):
             environment |= {"LD_PRELOAD": self.library, "EVENER_TEST_FAULT": fault,
                             "EVENER_TEST_FAULT_FOLDER": str(self.work),
                             "EVENER_TEST_FAULT_COUNT": str(self.path / "count")}
-        return subprocess.run([COMMAND, *map(str, arguments)], env=environment, capture_output=True, text=True)
+        return subprocess.run([COMMAND, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=SECONDS)
 
     def train(self, *arguments, fault=None):
         return self.run_command("train", *arguments, "--devices", "cpu:1", "--checkpoint-every", "1", fault=fault)

@@ -10,7 +10,9 @@ import time
 
 from cluster import can_trace
 from network_test import can_make_networks
-from soak_rounds import QUALITY, Broken, Calm, Peers, Round, can_mount, check
+from soak_checks import Broken, check
+from soak_peers import QUALITY, Peers
+from soak_rounds import Calm, Round, can_mount
 
 KINDS = ("bsp", "asp", "ssp", "dasp", "peers")
 NOISE = 0.03  # least tolerance of the quality
@@ -36,7 +38,7 @@ class Soak:
     def limit(self, kind):
         """The least quality that is within the noise of three runs without faults."""
         if kind not in self.calm:
-            self.calm[kind] = [Peers(random.Random(0), seed, calm=True).run() if kind == "peers" else Calm(kind, seed).run()
+            self.calm[kind] = [Peers(random.Random(0), seed=seed).run() if kind == "peers" else Calm(kind, seed).run()
                                for seed in (1, 2, 3)]
         values = self.calm[kind]
         return statistics.mean(values) - max(NOISE, 4 * statistics.stdev(values))
@@ -44,10 +46,11 @@ class Soak:
     def round(self, number):
         kind = KINDS[number % len(KINDS)]
         choose = random.Random(f"{self.seed} {number}")
-        one = Peers(choose) if kind == "peers" else Round(kind, choose, self.machine)
+        one = Peers(choose, self.machine) if kind == "peers" else Round(kind, choose, self.machine)
         limit = self.limit(kind)
         quality = one.run()
-        where = ", over a network" if getattr(one, "network", None) else ", small disk" if getattr(one, "small_disk", False) else ""
+        places = {"network": "over a network", "small_disk": "small disk", "server_count": "servers"}
+        where = "".join(f", {place}" for name, place in places.items() if getattr(one, name, None))
         print(f"round {number}: {kind}{where}: {', '.join(one.notes)}; {QUALITY} {quality:.3f}, at least {limit:.3f}", flush=True)
         check(quality >= limit, f"{QUALITY} is {quality:.3f}, without faults at least {limit:.3f}")
 

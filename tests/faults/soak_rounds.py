@@ -1,7 +1,6 @@
 """Runs of small clusters of processes in which faults happen, and the checks after each run."""
 import contextlib
 import json
-import os
 import pathlib
 import shutil
 import signal
@@ -9,43 +8,10 @@ import subprocess
 import tempfile
 import time
 
-from cluster import COMMAND, PATIENCE, Cluster, ROWS, Process, hang
+from cluster import PATIENCE, Cluster, ROWS, hang
 from network_test import HOSTS, Network
-from peer_group import braked, free_addresses
-
-EPOCHS = 20
-QUALITY = "p@3"
-
-
-class Broken(Exception):
-    """A check failed."""
-
-
-def check(holds, what):
-    if not holds:
-        raise Broken(what)
-
-
-class Usage:
-    """The memory, threads and open files of a process."""
-
-    def __init__(self, process):
-        self.folder = pathlib.Path(f"/proc/{process.process.pid}")
-
-    def now(self):
-        """Nothing where the process has ended."""
-        try:
-            status = (self.folder / "status").read_text()
-            fields = dict(line.split(":", 1) for line in status.splitlines())
-            return {"MB": int(fields["VmRSS"].split()[0]) / 1024, "threads": int(fields["Threads"]),
-                    "files": len(os.listdir(self.folder / "fd"))}
-        except (OSError, KeyError):
-            return None
-
-
-# What a coordinator may have more of at the end of a round than with all workers at its start.
-GROWTH = {"MB": 40, "threads": 12, "files": 12}
-
+from soak_checks import Broken, Usages, check, progress_of
+from soak_peers import EPOCHS, QUALITY
 
 class SmallDisk(Cluster):
     """A cluster whose run directory is on a file system of its own, which can be filled."""
@@ -83,13 +49,15 @@ class Round:
 
     def __init__(self, kind, choose, machine):
         self.kind, self.choose, self.notes = kind, choose, []
-        self.network, self.small_disk = None, False
+        self.network, self.small_disk, self.server_count = None, False, 0
         place = choose.random()
         if machine.networks and place < 0.4:
             self.network = Network()
         elif machine.mounts and place > 0.7:
             self.small_disk = True
         self.traces = machine.traces
+        if not self.network and choose.random() < 0.4:
+            self.server_count = 2
 
     def run(self):
         with contextlib.ExitStack() as stack:
@@ -113,6 +81,8 @@ class Round:
     def start(self):
         options = ["--stall-timeout", "5"]
         where = {}
+        if self.server_count > 0:
+            options += ["--servers", str(self.server_count)]
         if self.network:
             options.append("--insecure")
             where = {"prefix": self.network.prefix("coordinator"), "listen": f"{HOSTS['coordinator']}:0"}
@@ -127,6 +97,9 @@ class Round:
         worker = self.cluster.start_worker(rank, emulate="x0.1", wait="60", **how)
         self.workers[rank] = worker
         return worker
+
+    def start_servers(self):
+        self.servers = [self.cluster.start_server(wait="60") for _ in range(self.server_count)]
 
     def over(self):
         return self.cluster.coordinator.process.poll() is not None
@@ -196,17 +169,17 @@ class Round:
             time.sleep(self.choose.choice((2, 6)))
 
     def kill_coordinator(self, _rank):
-        if not self.until(lambda: any((self.cluster.run / "checkpoints").glob("step-*"))):
+        if not self.until_checkpoint():
             return
         self.cluster.coordinator.send(signal.SIGKILL)
         self.cluster.coordinator.finish()
-        self.resumed = True
+        self.note_resume()
         host = HOSTS["coordinator"] if self.network else "127.0.0.1"
         self.cluster.listen = f"{host}:{self.cluster.port}"
         self.cluster.coordinator = self.cluster.start_coordinator(resume=True)
 
     def fill_disk(self, _rank):
-        if not self.until(lambda: any((self.cluster.run / "checkpoints").glob("step-*"))):
+        if not self.until_checkpoint():
             return
         self.cluster.fill()
         code = self.cluster.coordinator.finish(PATIENCE)
@@ -216,12 +189,50 @@ class Round:
               f"without space on the disk the coordinator ended with {code}")
         if code == 0:
             return
-        self.resumed = self.lost_records = True
-        for worker in self.workers.values():
-            check(worker.finish(PATIENCE) == 1, f"a worker of a run that failed ended with {worker.process.returncode}")
+        self.lost_records = True
+        self.start_again(self.servers)
+
+    def lose_server(self, _rank):
+        """By a kill, or because it hangs: the run fails, and is resumed with new servers."""
+        if not self.until_checkpoint():
+            return
+        lost, left = self.servers[0], self.servers[1:]
+        if self.traces and self.choose.random() < 0.5:
+            hang(lost.process.pid)
+        else:
+            lost.send(signal.SIGKILL)
+        code = self.cluster.coordinator.finish(PATIENCE)
+        said = self.cluster.coordinator.said()
+        check(code == 0 or (code == 1 and "a shard of the model is lost: server " in said), f"without a server it ended with {code}")
+        lost.end()
+        self.servers = left
+        if code == 1:
+            self.start_again(left)
+
+    def stop_server(self, _rank):
+        """A pause that is too short to lose it."""
+        self.servers[0].send(signal.SIGSTOP)
+        time.sleep(1)
+        self.servers[0].send(signal.SIGCONT)
+
+    def start_again(self, servers):
+        """Resumes a run that failed; `servers`: those that were told so."""
+        for process in (*self.workers.values(), *servers):
+            check(process.finish(PATIENCE) == 1, f"a member of a run that failed ended with {process.process.returncode}")
+        self.note_resume()
         self.cluster.coordinator = self.cluster.start_coordinator(resume=True)
+        self.start_servers()
         for rank in range(3):
             self.start_worker(rank)
+
+    def note_resume(self):
+        """The devices count from the checkpoint on."""
+        progress = progress_of(self.cluster.run / "checkpoints")
+        self.resumed = True
+        self.rows_before = progress["epoch"] * ROWS + progress["next_row"]
+
+    def until_checkpoint(self):
+        return self.until(lambda: any((self.cluster.run / "checkpoints").glob("step-*/state.safetensors")))
 
     def faults(self):
         faults = [self.kill, self.stop, self.leave, self.kill_coordinator]
@@ -231,37 +242,38 @@ class Round:
             faults.append(self.hang)
         if self.small_disk:
             faults.append(self.fill_disk)
+        if self.server_count > 0:
+            faults += [self.lose_server, self.stop_server]
         return faults
 
+    def begin(self):
+        self.resumed, self.lost_records, self.workers, self.rows_before = False, False, {}, 0
+        self.start_servers()
+
     def disturb_and_check(self):
-        self.resumed, self.lost_records, self.workers = False, False, {}
+        self.begin()
         for rank in range(3):
             self.start_worker(rank)
-        for rank in range(3):
-            self.until_pushes(rank)
-        begin = Usage(self.cluster.coordinator).now()
-        end = begin
+        usages = Usages()
         for _ in range(self.choose.randint(2, 4)):
+            self.measure(usages)
             fault, rank = self.choose.choice(self.faults()), self.choose.randrange(3)
             if self.over():
                 break
             self.notes.append(f"{fault.__name__} {rank}")
             fault(rank)
-            if fault in (self.kill_coordinator, self.fill_disk):
-                for other in range(3):
-                    self.until_pushes(other)
-                begin = Usage(self.cluster.coordinator).now()
-            if all(self.until_pushes(rank) for rank in range(3)):
-                end = Usage(self.cluster.coordinator).now() or end
+        self.measure(usages)
         code = self.cluster.coordinator.finish(PATIENCE)
         check(code == 0, f"the coordinator ended with {code}")
         result = json.loads(self.cluster.coordinator.out)
         self.check_workers()
         self.check_rows(result)
-        for what, most in GROWTH.items():
-            check(not begin or not end or end[what] <= begin[what] + most,
-                  f"the coordinator's {what} grew from {begin and begin[what]} to {end and end[what]}")
+        usages.check()
         return result["metrics"][QUALITY]
+
+    def measure(self, usages):
+        if all(self.until_pushes(rank) for rank in range(3)):
+            usages.measure([self.cluster.coordinator, *self.workers.values(), *self.servers])
 
     def check_workers(self):
         for rank, worker in self.workers.items():
@@ -269,6 +281,8 @@ class Round:
             # A worker that was cut off, or had not joined yet, when the run ended finds no coordinator.
             alone = code == 1 and "trying again" in worker.said()
             check(code == 0 or alone, f"worker {rank} ended with {code}:\n{worker.said()}")
+        for server in self.servers:
+            check(server.finish(PATIENCE) == 0, f"a server ended with {server.process.returncode}:\n{server.said()}")
 
     def check_rows(self, result):
         check(result["ended"] == "epochs" and result["epochs"] == EPOCHS, f"it ended by {result['ended']}")
@@ -276,102 +290,30 @@ class Round:
         epochs = [record["epoch"] for record in records if record["kind"] == "epoch"]
         if not self.lost_records:
             check(epochs == list(range(1, EPOCHS + 1)), f"metrics.jsonl has the epochs {epochs}")
-        if self.resumed:  # the devices count from the last checkpoint
-            return
         trained = sum(node["rows"] for node in result["devices"])
-        check(trained >= EPOCHS * ROWS, f"{trained} rows were trained instead of {EPOCHS * ROWS}")
+        expected = EPOCHS * ROWS - self.rows_before
+        check(trained >= expected, f"{trained} rows were trained instead of {expected}")
         # asp and ssp apply each push when it arrives: nothing that was trained is lost with a worker.
-        if self.kind in ("asp", "ssp"):
-            check(trained == EPOCHS * ROWS, f"{trained} rows were trained instead of {EPOCHS * ROWS}")
+        lost = any("lost" in note for note in result["notes"])
+        if self.kind in ("asp", "ssp") or not lost:
+            check(trained == expected, f"{trained} rows were trained instead of {expected}")
 
 
 class Calm(Round):
     """The same run without faults."""
 
     def __init__(self, kind, seed):
-        self.kind, self.notes, self.network = kind, [], None
+        self.kind, self.notes, self.network, self.server_count = kind, [], None, 0
         self.seed = str(seed)
 
     def start(self):
         return Cluster(self.kind, workers="3", epochs=EPOCHS, options=["--seed", self.seed])
 
     def disturb_and_check(self):
-        self.resumed, self.lost_records, self.workers = False, False, {}
+        self.begin()
         for rank in range(3):
             self.workers[rank] = self.cluster.start_worker(rank, emulate="x1")
         result = self.cluster.result()
         self.check_workers()
         self.check_rows(result)
         return result["metrics"][QUALITY]
-
-
-class Peers:
-    """A group of gossiping peers: some are killed or leave, and others take their place."""
-
-    def __init__(self, choose, seed=1, calm=False):
-        self.choose, self.seed, self.calm, self.notes = choose, seed, calm, []
-
-    def start(self, rank, name):
-        data = self.path / "data"
-        process = Process(["train", str(data / "train.txt"), "--test", str(data / "test.txt"), "-o", str(self.path / name),
-                           "--devices", "cpu:1", "--hidden", "32", "--strategy", "gossip", "--optimizer", "sgd",
-                           "--learning-rate", "0.5", "--global-batch-size", "12", "--reference-batch", "12", "--epochs", str(EPOCHS), "--seed",
-                           str(self.seed), "--json",
-                           "--peers", ",".join(self.addresses), "--rank", str(rank)], (),
-                          {"EVENER_CACHE_DIR": str(self.path / "cache"), "OMP_NUM_THREADS": "1"})
-        self.processes.append(process)
-        return process
-
-    def run(self):
-        self.processes, self.late = [], set()
-        with tempfile.TemporaryDirectory() as folder:
-            self.path = pathlib.Path(folder)
-            subprocess.run([COMMAND, "dataset", "synthetic", "-o", str(self.path / "data"), "--rows", str(ROWS), "--features",
-                            "300", "--labels", "100", "--seed", "5"], check=True, capture_output=True, timeout=60)
-            self.addresses = free_addresses(3)
-            try:
-                return self.train()
-            except (Broken, AssertionError) as problem:
-                said = "\n".join(process.said() for process in self.processes)
-                raise Broken(f"{problem}\nfaults: {', '.join(self.notes)}\n{said}") from problem
-            finally:
-                for process in self.processes:
-                    process.end()
-
-    def train(self):
-        peers = [self.start(rank, f"run{rank}") for rank in range(3)]
-        for peer in peers:
-            peer.wait_for(r"epoch \d+/", PATIENCE)
-        if not self.calm:
-            with braked(peers, 0.02, 0.18):
-                for _ in range(self.choose.randint(1, 3)):
-                    self.replace(peers)
-        quality = []
-        for rank, peer in enumerate(peers):
-            code = peer.finish(PATIENCE)
-            if code == 0:
-                quality.append(json.loads(peer.out)["metrics"][QUALITY])
-            else:  # it was started when the others had ended
-                check(rank in self.late and code == 1, f"peer {rank} ended with {code}:\n{peer.said()}")
-        check(len(set(quality)) == 1, f"the peers end with different models: {QUALITY} is {quality}")
-        return quality[0]
-
-    def replace(self, peers):
-        """Ends one peer and starts another in its place, which joins if the others still train."""
-        rank = self.choose.randrange(3)
-        number, code = self.choose.choice(((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)))
-        if any(peer.process.poll() is not None for peer in peers):
-            return
-        self.notes.append(f"{number.name} {rank}")
-        peers[rank].send(number)
-        ended = peers[rank].finish(PATIENCE)
-        check(ended in (code, 0), f"peer {rank} ended with {ended} after {number.name}")
-        peers[rank] = self.start(rank, f"again{len(self.processes)}")
-        deadline = time.monotonic() + PATIENCE
-        while "joined late" not in peers[rank].said():
-            others = [peer for other, peer in enumerate(peers) if other != rank]
-            if peers[rank].process.poll() is not None or any(peer.process.poll() is not None for peer in others):
-                self.late.add(rank)
-                return
-            check(time.monotonic() < deadline, f"peer {rank} does not join")
-            time.sleep(0.05)

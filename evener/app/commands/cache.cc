@@ -50,7 +50,7 @@ std::string time_text(const timespec& time, bool utc) {
 }
 
 void print_json(const nlohmann::ordered_json& json) {
-  print(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  print(json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void list_cache(const CacheOptions& cache, bool json) {

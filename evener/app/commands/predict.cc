@@ -59,7 +59,7 @@ std::string json_row(const Predictions& predictions, std::size_t row, std::size_
     entry["score"] = predictions.row_scores(row)[i];
     labels.push_back(std::move(entry));
   }
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 void run_predict(const PredictOptions& options, const Environment& environment) {

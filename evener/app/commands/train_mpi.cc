@@ -225,8 +225,8 @@ void train_by_mpi(const std::string& family, const std::function<TrainOptions()>
   } catch (const std::exception& problem) {
     // Printed before the other ranks are notified: a launcher may end all ranks when one exits.
     const bool is_first = world->rank() == 0;
-    if (is_first) print_error(problem.what());
-    const bool first_reports = world->fail(problem.what());
+    if (is_first) print_error(message_of(problem));
+    const bool first_reports = world->fail(message_of(problem));
     if (!is_first && !first_reports) throw;
     shell.exit_code = dynamic_cast<const UsageError*>(&problem) != nullptr ? 2 : 1;
   }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <system_error>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -44,7 +45,15 @@ void print_text(const std::string& text) {
 }
 
 void print_message(const std::string& line) {
-  std::fprintf(stderr, "%s\n", fitted(printable_lines(line), fileno(stderr)).c_str());
+  std::fprintf(stderr, "%s\n", fitted(printable(line), fileno(stderr)).c_str());
+}
+
+std::string message_of(const std::exception& problem) {
+  const auto* failure = dynamic_cast<const std::system_error*>(&problem);
+  if (failure == nullptr || failure->code() != std::errc::resource_unavailable_try_again) {
+    return problem.what();
+  }
+  return "a thread could not be started, at a limit of the system: " + failure->code().message();
 }
 
 void print_error(const std::string& text) {

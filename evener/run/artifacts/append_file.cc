@@ -13,7 +13,8 @@
 namespace evener {
 
 AppendFile::AppendFile(const std::string& path) : path_(path) {
-  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  // Non-blocking: where a pipe has this name, records that nobody reads must not stop the run.
+  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
   if (descriptor_ < 0) fail("cannot open");
 }
 

@@ -54,6 +54,13 @@ void remove_temporaries(const std::string& path) {
 // Files that a run writes before its first step.
 const std::set<std::string> kEarlyFiles{"config.toml", "log.txt", "metrics.jsonl", "tensorboard"};
 
+/// A pipe or a device is not a run's, whatever its name.
+bool is_early_file(const fs::path& file) {
+  std::error_code unknown;
+  return kEarlyFiles.count(file.filename().string()) > 0 &&
+         (fs::is_regular_file(file, unknown) || fs::is_directory(file, unknown));
+}
+
 void remove_never_trained(const std::string& path) {
   if (!never_trained(path)) return;
   std::error_code ignored;  // `refuse_used` reports files that remain
@@ -86,9 +93,7 @@ bool never_trained(const std::string& path) {
   // Without the lock file it is not a run directory.
   if (!fs::exists(path + "/" + kLockFile, error)) return false;
   const auto files = contents(path);
-  const bool early = std::all_of(files.begin(), files.end(), [](const fs::path& file) {
-    return kEarlyFiles.count(file.filename().string()) > 0;
-  });
+  const bool early = std::all_of(files.begin(), files.end(), is_early_file);
   const auto records = last_records(path + "/metrics.jsonl");
   return early && std::all_of(records.begin(), records.end(),
                               [](const auto& record) { return record.first == "note"; });

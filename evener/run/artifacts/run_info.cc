@@ -1,5 +1,6 @@
 #include "evener/run/artifacts/run_info.h"
 
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -13,11 +14,18 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// At its end from the start if this is not a regular file: opening a pipe would wait for its
+/// writer.
+std::ifstream open_regular(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::is_regular_file(path, unknown) ? std::ifstream(path) : std::ifstream();
+}
+
 /// The names of the workers in a trace.json: they come first, one per line, as numbered threads
 /// from 1 on.
 std::vector<std::string> traced_devices(const std::string& path) {
   std::vector<std::string> names;
-  std::ifstream file(path);
+  std::ifstream file = open_regular(path);
   std::string line;
   std::getline(file, line);
   while (std::getline(file, line)) {
@@ -47,7 +55,7 @@ RunInfo run_info(const std::string& directory) {
 }
 
 std::map<std::string, ordered_json> last_records(const std::string& path) {
-  std::ifstream file(path);
+  std::ifstream file = open_regular(path);
   std::map<std::string, ordered_json> last;
   for (std::string line; std::getline(file, line);) {
     auto record = ordered_json::parse(line, nullptr, false);

@@ -21,7 +21,8 @@ struct RunInfo {
 RunInfo run_info(const std::string& directory);
 
 /// The last record of each kind in a metrics.jsonl. Lines that are not JSON (a torn last line) are
-/// skipped. An "end" record that is older than a resumed session does not count.
+/// skipped. An "end" record that is older than a resumed session does not count. What is not a
+/// regular file has none.
 std::map<std::string, nlohmann::ordered_json> last_records(const std::string& path);
 
 /// The metrics among a record's fields; the other fields are times and positions.

@@ -176,8 +176,7 @@ void ProgressBar::update(const ProgressState& state) {
 void ProgressBar::print(const std::string& line) {
   // A single write, so that lines of several processes in one pipe do not interleave.
   std::string text = drawn_ ? kEraseLine : "";
-  text += fitted(printable_lines(line), fileno(stream_), options_);
-  if (line.empty() || line.back() != '\n') text += '\n';
+  text += fitted(printable(line), fileno(stream_), options_) + '\n';
   std::fwrite(text.data(), 1, text.size(), stream_);
   std::fflush(stream_);
   drawn_ = false;

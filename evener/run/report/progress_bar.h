@@ -55,7 +55,8 @@ class ProgressBar {
   /// pipe.
   void update(const ProgressState& state);
   /// Prints a permanent line (an epoch's result) above the bar, wrapped if the terminal is too
-  /// narrow. Control characters in it are spelt out: names come from other processes.
+  /// narrow. Control characters in it, newlines too, are spelt out: names come from files and other
+  /// processes.
   void print(const std::string& line);
   void clear();
 

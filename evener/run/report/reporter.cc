@@ -62,7 +62,7 @@ void Reporter::flush() {
 void Reporter::note(const std::string& line) {
   if (!log_) return;
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  log_->append(fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(now), printable_lines(line)));
+  log_->append(fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(now), printable(line)));
 }
 
 void Reporter::pass_warnings_on() {

@@ -5,6 +5,8 @@
 
 #include "tests/app/command.h"
 
+#include "evener/data/cache.h"
+#include "evener/data/read.h"
 #include "evener/run/artifacts/model.h"
 
 namespace evener {
@@ -12,7 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class FileFaults : public CommandTest {};
+class FileFaults : public CommandTest {
+ protected:
+  static void flip_byte(const std::string& path, std::size_t at) {
+    std::string bytes = contents_of(path);
+    bytes.at(at) = static_cast<char>(bytes.at(at) ^ 0x10);
+    put_contents(path, bytes);
+  }
+};
 
 TEST_F(FileFaults, AModelThatIsNotFiniteIsRefused) {
   ASSERT_EQ(run(training("run")).code, 0);
@@ -41,6 +50,47 @@ TEST_F(FileFaults, ARemovedRunDirectoryIsReportedAndNotMadeAgain) {
               HasSubstr("evener: error: " + (folder_ / "run") +
                         ": the run directory was removed while the run was writing to it\n"));
   EXPECT_FALSE(fs::exists(folder_ / "run"));
+}
+
+TEST_F(FileFaults, ADamagedCacheIsNamedAndTheSourceIsReadAgain) {
+  ASSERT_EQ(run(training("run")).code, 0);
+  for (const char* command : {"test", "predict"}) {
+    SCOPED_TRACE(command);
+    fs::remove_all(folder_ / "cache");
+    const std::vector<std::string> words{command, folder_ / "run", folder_ / "test.txt"};
+    const Outcome first = run(words);
+    ASSERT_EQ(first.code, 0) << first.err;
+    const std::string entry = fs::directory_iterator(folder_ / "cache")->path();
+    flip_byte(entry, fs::file_size(entry) / 2);
+    const Outcome again = run(words);
+    EXPECT_EQ(again.code, 0);
+    EXPECT_EQ(again.out, first.out);
+    EXPECT_THAT(again.err, AllOf(StartsWith("evener: warning: " + entry + ": "),
+                                 HasSubstr("; the source is read again\n")));
+    EXPECT_THAT(run(words).err, IsEmpty()) << "it was made again";
+  }
+}
+
+TEST_F(FileFaults, ADamagedFileOfConvertIsRefused) {
+  ASSERT_EQ(run(training("run")).code, 0);
+  const std::string path = folder_ / "test.evd";
+  ASSERT_EQ(run({"convert", folder_ / "test.txt", path}).code, 0);
+  flip_byte(path, fs::file_size(path) / 2);
+  for (const char* command : {"test", "predict"}) {
+    expect_error({command, folder_ / "run", path}, 1, path + ": ");
+  }
+  expect_error({"train", path, "-o", folder_ / "other"}, 1, path + ": ");
+}
+
+// The name of a label must not look like a message of the command.
+TEST_F(FileFaults, ALabelNameCannotForgeALine) {
+  put_contents(folder_ / "labels.txt", "zero\none\ntwo\nthree\nfour\nfive\n");
+  ASSERT_EQ(run(training("run")).code, 0);
+  Dataset data = read_dataset(folder_ / "test.txt", {});
+  data.label_names.assign(data.label_count, "x\nevener: error: forged");
+  write_cache(data, folder_ / "forged.evd");
+  expect_error({"test", folder_ / "run", folder_ / "forged.evd"}, 1,
+               "does not know the label 'x\\x0aevener: error: forged'");
 }
 
 // What was trained since the last checkpoint may have used zeros, and is not saved.

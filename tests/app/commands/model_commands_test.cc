@@ -1,18 +1,10 @@
 // test, predict, info, convert, dataset, devices, options.
 #include <filesystem>
-#include <sstream>
 
 #include "tests/app/command.h"
 
 namespace evener {
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 class ModelCommands : public CommandTest {
  protected:
@@ -96,6 +88,21 @@ TEST_F(ModelCommands, ControlCharactersInNamesAreSpeltOut) {
   trained();
   const std::string shown = run({"predict", folder_ / "run", folder_ / "test.txt"}).out;
   EXPECT_THAT(shown, AllOf(HasSubstr("\\x1b[2J"), Not(HasSubstr("\x1b"))));
+}
+
+// C1 controls are commands for some terminals, and JSON does not require that they are escaped.
+TEST_F(ModelCommands, JsonHasNoControlCharacters) {
+  std::string names;
+  for (const char* label : {"a", "b", "c", "d", "e", "f"}) {
+    names += std::string("\xC2\x9B") + "2J" + label + "\xC3\xA9\n";
+  }
+  put_contents(folder_ / "labels.txt", names);
+  trained();
+  const std::string shown = run({"predict", folder_ / "run", folder_ / "test.txt", "--json"}).out;
+  EXPECT_THAT(shown, AllOf(HasSubstr("\\u009b2J"), Not(HasSubstr("\xC2\x9B"))));
+  const json row = json::parse(lines_of(shown).at(0));
+  EXPECT_THAT(row.at("labels")[0].at("name").get<std::string>(),
+              AllOf(StartsWith("\xC2\x9B"), testing::EndsWith("\xC3\xA9")));
 }
 
 TEST_F(ModelCommands, DataBeyondTheModelIsRefused) {

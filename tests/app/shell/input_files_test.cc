@@ -1,7 +1,5 @@
 // Input that is not an ordinary file: pipes, devices, folders, closed standard descriptors, byte
 // order marks.
-#include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -108,14 +106,42 @@ TEST_F(InputFiles, AByteOrderMarkIsSkipped) {
   EXPECT_EQ(configured.code, 0) << configured.err;
 }
 
-// The first file that a run opens would get the number 2, and the progress display with it.
+// `info` and a new run read what an earlier run has left.
+TEST_F(InputFiles, PipesInARunDirectoryAreNotOpened) {
+  ASSERT_EQ(run(training("run")).code, 0);
+  for (const char* name : {"metrics.jsonl", "trace.json"}) {
+    const std::string path = folder_ / "run" + "/" + name;
+    fs::remove(path);
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  }
+  const Outcome info = run({"info", folder_ / "run"});
+  EXPECT_EQ(info.code, 0) << info.err;
+  EXPECT_THAT(info.out, HasSubstr("strategy"));
+  expect_error(training("run"), 2, "run: holds a run already");
+  // With the names of a run that never trained, too.
+  fs::create_directory(folder_ / "early");
+  put_contents(folder_ / "early/.lock", "");
+  fs::rename(folder_ / "run/metrics.jsonl", folder_ / "early/metrics.jsonl");
+  expect_error(training("early"), 2, "early: exists and is not empty");
+  EXPECT_TRUE(fs::is_fifo(folder_ / "early/metrics.jsonl"));
+}
+
+// A file that a run opens would get the number 2, and the progress display with it.
 TEST_F(InputFiles, ProgressIsNotWrittenIntoAnotherFile) {
-  ASSERT_EQ(run_in_shell(training("run"), "<&- >'" + (folder_ / "stdout") + "' 2>&-"), 0);
-  const std::string lock = contents_of(folder_ / "run/.lock");
-  EXPECT_TRUE(std::all_of(lock.begin(), lock.end(), [](unsigned char c) {
-    return std::isdigit(c) != 0;
-  })) << lock;
-  EXPECT_EQ(run({"test", folder_ / "run", folder_ / "test.txt"}).code, 0);
+  for (const std::string closed : {"2>&-", "<&- 2>&-"}) {
+    SCOPED_TRACE(closed);
+    const std::string path = folder_ / "run";
+    fs::remove_all(path);
+    ASSERT_EQ(run_in_shell(training("run"), ">'" + (folder_ / "stdout") + "' " + closed), 0);
+    EXPECT_THAT(contents_of(path + "/.lock"), testing::MatchesRegex("[0-9]+"));
+    for (const auto& line : lines_of(contents_of(path + "/metrics.jsonl"))) {
+      EXPECT_TRUE(json::parse(line, nullptr, false).is_object()) << line;
+    }
+    for (const auto& line : lines_of(contents_of(path + "/log.txt"))) {
+      EXPECT_THAT(line, testing::MatchesRegex("[0-9-]+T[0-9:]+Z .*"));
+    }
+    EXPECT_EQ(run({"test", path, folder_ / "test.txt"}).code, 0);
+  }
 }
 
 TEST_F(InputFiles, AClosedStandardOutputIsAnError) {

@@ -120,6 +120,12 @@ class SimulatedWorker {
     ++process_;
     disconnect();
   }
+  /// The coordinator closes the connection, and nothing that is on its way arrives: it has heard
+  /// nothing for too long, or the worker hangs. The process stays and connects again.
+  void evict() {
+    link_->sent.clear();
+    disconnect();
+  }
   /// The connection ends in the middle of a push.
   bool can_cut() const { return link_ != nullptr && has_push(link_->sent); }
   void cut() {
@@ -274,6 +280,7 @@ class SimulatedWorkers {
     add(&SimulatedWorker::crash);
     if (limits_.only_crashes) return;
     add(&SimulatedWorker::disconnect);
+    add(&SimulatedWorker::evict);
     add(&SimulatedWorker::leave);
     if (worker.can_resend()) add(&SimulatedWorker::resend);
     if (!worker.can_cut()) return;

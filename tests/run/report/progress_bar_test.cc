@@ -168,11 +168,11 @@ TEST(ProgressBar, WritesNothingButWholeLinesIntoAPipe) {
     }
     bar.print("epoch 1");
     bar.update(state);
-    bar.print("epoch 2\n");
+    bar.print("lost: x\nevener: error: forged");
     bar.clear();
   }
   std::fclose(file);
-  EXPECT_EQ(contents_of(folder / "out"), "epoch 1\nepoch 2\n");
+  EXPECT_EQ(contents_of(folder / "out"), "epoch 1\nlost: x\\x0aevener: error: forged\n");
 }
 
 TEST(ProgressBar, RedrawsInPlaceOnATerminal) {

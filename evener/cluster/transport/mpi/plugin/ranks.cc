@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -25,14 +26,24 @@ constexpr std::chrono::microseconds kShortSleep{50}, kLongSleep{1000};
 
 Ranks::Ranks(const WorldOptions& options, Events events)
     : options_(options), events_(std::move(events)) {
+  try {
+    start_threads();
+  } catch (const std::system_error& problem) {  // a limit of the system
+    throw Error(
+        fmt::format("the threads for MPI could not be started ({})", problem.code().message()));
+  }
+}
+
+void Ranks::start_threads() {
   thread_ = std::thread([this] { work(); });
   try {
     begun_.get_future().get();
-  } catch (...) {
+    watch_ = std::thread([this] { watch(); });
+  } catch (const std::exception& problem) {
+    set_phase(Phase::failing, problem.what());  // the other ranks learn it
     thread_.join();
     throw;
   }
-  watch_ = std::thread([this] { watch(); });
 }
 
 Ranks::~Ranks() {

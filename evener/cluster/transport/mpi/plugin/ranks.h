@@ -63,6 +63,7 @@ class Ranks {
   };
   enum class Phase { running, leaving, failing, stopping, over };
 
+  void start_threads();
   void work();
   void watch();
   void begin();
