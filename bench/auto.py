@@ -4,7 +4,7 @@
     python3 bench/auto.py DATA [--device cpu:1] [--other cpu:1] [--seeds 3] [--epochs N] [--evener PATH] [-- OPTIONS]
 
 The pairs: the device and the other, with the other at full speed, at a quarter and at a fiftieth. Both sides train with
-the same options: the defaults, and those after "--". Time is measured from the start to 95 % and 99 % of the best P@1
+the same options: the defaults of --head full, and those after "--". Time is measured from the start to 95 % and 99 % of the best P@1
 that the device reaches alone (median of the seeds). It includes trials of devices and excludes evaluations. Quality is
 the best and the final P@1.
 """
@@ -21,7 +21,7 @@ SHARES = (0.95, 0.99)
 
 def run(args, devices, emulate, seed, folder):
     """Seconds and P@1 of each evaluation, and rows per second."""
-    command = [str(args.evener), "train", args.data, "--devices", devices, "--seed", str(seed), "--quiet", "--checkpoint-minutes",
+    command = [str(args.evener), "train", args.data, "--head", "full", "--devices", devices, "--seed", str(seed), "--quiet", "--checkpoint-minutes",
                "0", "-o", folder, *args.options]
     if args.epochs:
         command += ["--epochs", str(args.epochs)]

@@ -5,7 +5,7 @@
 
 SET: a folder of the data folder (default: bibtex). The second device is a core at 25 %, then one compute unit of the
 first OpenCL device at 100, 50 and 25 %; `--emulate` slows it down by pauses. Everything else is the default of `evener
-train --seconds`. All entries of all pairs run once for each seed, in turns. The target is 97 % of the best P@1 of the
+train --head full --seconds`. All entries of all pairs run once for each seed, in turns. The target is 97 % of the best P@1 of the
 better device alone (median over the seeds). "Of the sum" is the throughput over that of both devices alone in the same
 turn. Prints Markdown.
 """
@@ -43,7 +43,7 @@ def options_of(entry, second, speed):
 
 def train(data, options, seconds, seed):
     with tempfile.TemporaryDirectory() as folder:
-        command = [str(EVENER), "train", str(data), *options, "--seconds", f"{seconds:g}", "--seed", str(seed),
+        command = [str(EVENER), "train", str(data), "--head", "full", *options, "--seconds", f"{seconds:g}", "--seed", str(seed),
                    "--quiet", "-o", f"{folder}/run"]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:

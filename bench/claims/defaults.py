@@ -4,9 +4,11 @@
     python3 bench/claims/defaults.py [--sets bibtex,delicious] [--profiles pair,far] [--seeds 5] [--hidden 128] [--jobs N]
 
 The budget of a set, a profile and a seed is the time that `sync` needs for the epochs of the recipe. All other strategies train for
-the same time (--seconds). The target is the P@1 that sync ends with. Prints, for each set and profile, the final P@1 (mean of the
-seeds, least and most), how much sooner than sync the target was reached (median of the seeds; runs that never reach it count as 0), and
-the epochs trained. Sets are folders of EVENER_DATA; debian-tags is made by `evener dataset`. A last table has one line for each claim.
+the same time (--seconds), and so does the fastest device alone. The target is the P@1 that sync ends with. Prints, for each set and
+profile, the P@1 at the end and that of the best evaluation, which `evener test` uses (mean of the seeds, least and most), how much
+sooner than sync the target was reached (median of the seeds; runs that never reach it count as 0), and the epochs trained. Sets are
+folders of EVENER_DATA; debian-tags is made by `evener dataset debian-tags -o data/debian-tags`. A last table has one line for each
+strategy.
 """
 import argparse
 import concurrent.futures
@@ -16,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import typing
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,6 +56,11 @@ ALONE = {"accelerator alone": ("merge-bandwidth-gb-s = 10\n" + ACCELERATOR, ["se
          "host alone": (HOST, [f"hogwild:cpu-batch={b}" for b in (4, 16, 64)])}
 
 
+def first_device(cluster):
+    """The same without the other devices."""
+    return "[[device]]".join(cluster.split("[[device]]")[:2])
+
+
 def simulate(args, name, cluster, strategy, seed, seconds=None):
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "cluster.toml").write_text(cluster)
@@ -80,22 +88,54 @@ def compare(args, name, profile, seed):
     with_host = "accelerator" in profile
     for strategy in STRATEGIES[1:] + (BESIDE_A_HOST if with_host else []):
         curves[strategy] = simulate(args, name, cluster, strategy, seed, budget)
-    if with_host:
-        for label, (alone, choices) in ALONE.items():
-            tried = [simulate(args, name, alone, choice, seed, budget) for choice in choices]
-            curves[label] = max(tried, key=lambda curve: curve[-1][1])
+    alone_entries = ALONE if with_host else {"first device alone": (first_device(cluster), ["sequential"])}
+    for label, (alone, choices) in alone_entries.items():
+        tried = [simulate(args, name, alone, choice, seed, budget) for choice in choices]
+        curves[label] = max(tried, key=lambda curve: curve[-1][1])
     return curves
 
 
 def summary(several, strategy):
-    """Final quality of each seed, how much sooner than sync its end quality was reached, and epochs."""
+    """Final and best quality of each seed, how much sooner than sync its end quality was reached, and epochs."""
     finals = [curves[strategy][-1][1] for curves in several]
+    bests = [max(quality for _, quality in curves[strategy]) for curves in several]
     sooner = []
     for curves in several:
         target = curves["sync"][-1][1]
         reached = time_to(curves[strategy], target)
         sooner.append(time_to(curves["sync"], target) / reached if reached else 0)
-    return finals, sooner, statistics.mean(len(curves[strategy]) for curves in several)
+    return finals, bests, sooner, statistics.mean(len(curves[strategy]) for curves in several)
+
+
+class Row(typing.NamedTuple):
+    """A strategy on a set and a profile: means of P@1, median of how much sooner than sync."""
+    name: str
+    profile: str
+    strategy: str
+    final: float
+    best: float
+    sooner: float
+
+
+def spread(values):
+    return f"{statistics.mean(values):.2f} ({min(values):.2f}-{max(values):.2f})"
+
+
+def print_all(everything):
+    """How far each strategy is behind the one with the highest P@1 of its set and profile, and how soon it is."""
+    def behind(row, quality):
+        return getattr(row, quality) - max(getattr(other, quality) for other in everything if other[:2] == row[:2])
+
+    print("\n| strategy | sooner than sync: median | least | final P@1, behind: median | worst | best P@1, behind: median | worst |")
+    print("|---|---|---|---|---|---|---|")
+    for strategy in dict.fromkeys(row.strategy for row in everything):
+        rows = [row for row in everything if row.strategy == strategy]
+        speeds = [row.sooner for row in rows]
+        cells = [f"{speed:.2f}x" for speed in (statistics.median(speeds), min(speeds))]
+        for quality in ("final", "best"):
+            values = [behind(row, quality) for row in rows]
+            cells += [f"{statistics.median(values):.2f}", f"{min(values):.2f}"]
+        print(f"| {strategy} | {' | '.join(cells)} |")
 
 
 def main():
@@ -115,21 +155,13 @@ def main():
         for (name, profile), futures in waiting.items():
             several = [future.result() for future in futures]
             print(f"\n{name}, {profile}: {statistics.mean(c['sync'][-1][0] for c in several):.2f} s, {args.seeds} seeds\n")
-            print("| strategy | final P@1 | sooner than sync | never | epochs |\n|---|---|---|---|---|")
+            print("| strategy | final P@1 | best P@1 | sooner than sync | never | epochs |\n|---|---|---|---|---|---|")
             for strategy in several[0]:
-                finals, sooner, epochs = summary(several, strategy)
-                everything.append((name, profile, strategy, statistics.mean(finals), statistics.median(sooner)))
-                print(f"| {strategy} | {statistics.mean(finals):.2f} ({min(finals):.2f}-{max(finals):.2f}) "
-                      f"| {statistics.median(sooner):.2f}x | {sooner.count(0)} | {epochs:.0f} |", flush=True)
-    print("\n| strategy | sooner than sync: median of all | least | final P@1 less the best: worst |\n|---|---|---|---|")
-    best = {}
-    for name, profile, _, final, _ in everything:
-        best[name, profile] = max(final, best.get((name, profile), 0))
-    for strategy in dict.fromkeys(row[2] for row in everything):
-        rows = [row for row in everything if row[2] == strategy]
-        speeds = [row[4] for row in rows]
-        behind = min(row[3] - best[row[0], row[1]] for row in rows)
-        print(f"| {strategy} | {statistics.median(speeds):.2f}x | {min(speeds):.2f}x | {behind:.2f} |")
+                finals, bests, sooner, epochs = summary(several, strategy)
+                everything.append(Row(name, profile, strategy, statistics.mean(finals), statistics.mean(bests), statistics.median(sooner)))
+                print(f"| {strategy} | {spread(finals)} | {spread(bests)} | {statistics.median(sooner):.2f}x | {sooner.count(0)} "
+                      f"| {epochs:.0f} |", flush=True)
+    print_all(everything)
 
 
 if __name__ == "__main__":
