@@ -71,7 +71,7 @@ class DeviceFailure : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(DeviceFailure, AtEveryCallTheOtherDeviceFinishes) {
-  const Dataset data = small_data(160);
+  const Dataset data = small_data(96);
   for (const std::vector<std::string>& devices :
        {std::vector<std::string>{"cpu:1", "opencl:0.0"}, {"opencl:0.0", "cpu:1"}}) {
     const Outcome whole = run(data, GetParam(), devices, -1);
