@@ -17,6 +17,18 @@ Dataset make_dataset(CsrArrays features, std::uint32_t feature_count, CsrArrays 
           std::move(label_names), owner};
 }
 
+Dataset with_candidates(Dataset data, CsrArrays candidates, float share) {
+  struct Owner {
+    std::shared_ptr<const void> data;
+    CsrArrays candidates;
+  };
+  auto owner = std::make_shared<Owner>(Owner{std::move(data.storage), std::move(candidates)});
+  data.candidates = owner->candidates.view();
+  data.candidate_share = share;
+  data.storage = std::move(owner);
+  return data;
+}
+
 void check_intact(const Dataset& data) {
   check_mapping(data.features.indices.data());
   check_mapping(data.labels.indices.data());

@@ -40,6 +40,10 @@ struct Dataset {
   std::uint32_t label_count = 0;         // every label index is below it
   std::vector<std::string> label_names;  // empty, or label_count names (LIBSVM's classes, tags)
   std::shared_ptr<const void> storage;
+  /// For a listed output (nn/network.h): the candidate labels of each row, with the fixed part of
+  /// their scores, and the share of what the network adds to it. Empty for other networks.
+  CsrView candidates{};
+  float candidate_share = 1;
 
   std::size_t rows() const { return features.rows(); }
 };
@@ -56,6 +60,9 @@ struct CsrArrays {
 /// Takes ownership of the arrays; the counts must exceed every index.
 Dataset make_dataset(CsrArrays features, std::uint32_t feature_count, CsrArrays labels,
                      std::uint32_t label_count, std::vector<std::string> label_names = {});
+
+/// The data with candidates for a listed output; takes ownership of them.
+Dataset with_candidates(Dataset data, CsrArrays candidates, float share = 1);
 
 /// Error with the path if the data set is a mapped file that was truncated while it was read:
 /// everything that was computed from it since is wrong. Called before results are used or saved.

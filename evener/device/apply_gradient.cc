@@ -9,8 +9,8 @@ namespace evener {
 
 namespace {
 
-/// The same arithmetic as cpu/layer_update.cc and cpu/input_layer.cc, in the same order, so that a
-/// device's gradient gives bitwise the same result as its own step.
+/// The same arithmetic as cpu/layer_update.cc, cpu/input_layer.cc and cpu/listed_replica.cc, in the
+/// same order, so that a device's gradient gives bitwise the same result as its own step.
 class GradientStep {
  public:
   GradientStep(const Training& training, const Step& step, std::span<FloatBuffer> vectors,
@@ -46,6 +46,13 @@ class GradientStep {
     row(layer.bias.offset, width, 0);
   }
 
+  /// All rows of the vector have one width.
+  void listed(const Network& network, std::size_t width, std::span<const std::uint32_t> rows) {
+    for (const std::uint32_t one : rows) {
+      row(one * width, width, one == bias_row(network) ? 0 : rule_.l2);
+    }
+  }
+
  private:
   void row(std::size_t offset, std::size_t width, float l2) {
     float* values = gradient_.data() + offset;
@@ -70,13 +77,16 @@ class GradientStep {
 
 void apply_gradient(const Network& network, const Training& training, const Step& step,
                     std::span<FloatBuffer> vectors, std::span<float> gradient,
-                    std::span<const std::uint32_t> features) {
+                    std::span<const std::uint32_t> rows) {
   const Layout layout = layout_of(network);
   assert(gradient.size() == layout.size);
   GradientStep update(training, step, vectors, gradient);
+  if (network.listed_output()) {
+    return update.listed(network, layout.layers.front().weight.stride, rows);
+  }
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {
     if (i == 0 && network.sparse_input()) {
-      update.sparse(layout.layers[i], features);
+      update.sparse(layout.layers[i], rows);
     } else {
       update.dense(layout.layers[i]);
     }

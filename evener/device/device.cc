@@ -23,8 +23,8 @@ void Replica::store(int vector, std::span<float> values) {
 Blocks blocks_of(const Network& network, const Layout& layout,
                  std::span<const std::uint32_t> rows) {
   if (!network.sparse_input()) return {};
-  const Segment& input = layout.layers.front().weight;
-  return {rows, input.stride, input.offset + input.size()};
+  const std::size_t width = layout.layers.front().weight.stride;
+  return {rows, width, sparse_rows(network) * width};
 }
 
 void Replica::load_blocks(int vector, const Blocks& blocks, std::span<const float> values) {

@@ -23,7 +23,7 @@ struct NextStep {
   Step step{};
 };
 
-/// Parts of a vector: some rows of a sparse input layer, and everything after that layer. A few
+/// Parts of a vector: some of its sparse rows (nn/network.h), and everything after those. A few
 /// steps change only these.
 struct Blocks {
   std::span<const std::uint32_t> rows;
@@ -36,7 +36,7 @@ void for_blocks(const Blocks& blocks, std::size_t size, F f) {
   for (const std::uint32_t row : blocks.rows) f(row * blocks.width, blocks.width);
   f(blocks.dense, size - blocks.dense);
 }
-/// If the network's input is not sparse, the blocks are the whole vector.
+/// If the network has no sparse rows, the blocks are the whole vector.
 Blocks blocks_of(const Network& network, const Layout& layout, std::span<const std::uint32_t> rows);
 
 /// A model on a device, with its optimizer state.
@@ -114,11 +114,10 @@ class Device {
 };
 
 /// One update, as nn/training.h defines it, with a given gradient (rule `accumulate`). `vectors`
-/// are parameters and optimizer state. In a sparse input layer, only the rows `features` are
-/// updated.
+/// are parameters and optimizer state. Of the sparse rows (nn/network.h), only `rows` are updated.
 void apply_gradient(const Network& network, const Training& training, const Step& step,
                     std::span<FloatBuffer> vectors, std::span<float> gradient,
-                    std::span<const std::uint32_t> features);
+                    std::span<const std::uint32_t> rows);
 
 /// The matrix products of dense layers on an OpenCL card: our kernels or a library (CLBlast).
 enum class ProductsBy { fastest, own, library };

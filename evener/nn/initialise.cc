@@ -7,6 +7,8 @@
 //   hidden, relu   sqrt(6/n)      He et al. 2015: keeps that length through relu layers.
 //   hidden, other  sqrt(6/(n+m))  Glorot & Bengio 2010.
 //   output         sqrt(1/n)      Small logits: the first loss is near that of guessing evenly.
+// A listed output starts at 0, so that scores start as the candidates' fixed parts; the layer
+// before it starts within 1, which suits AdaGrad's steps (docs/many_labels.md).
 #include "evener/nn/initialise.h"
 
 #include <algorithm>
@@ -46,6 +48,7 @@ void fill_row(std::span<float> row, std::uint64_t first_block, std::uint32_t lay
 
 float start_bound(const Network& network, std::size_t layer) {
   const bool output = layer == network.hidden.size();
+  if (network.listed_output()) return output ? 0.0F : 1.0F;
   const double inputs = layer == 0 ? network.features : network.hidden[layer - 1];
   const double units = output ? network.labels : network.hidden[layer];
   double square = 1 / inputs;
@@ -76,6 +79,7 @@ void initialise(const Network& network, std::uint64_t seed, std::span<float> par
 
 void start_from_frequencies(const Network& network, const CsrView& labels,
                             std::span<const std::uint32_t> rows, std::span<float> parameters) {
+  if (network.listed_output()) return;
   const Layout layout = layout_of(network);
   const bool shared = network.loss == Loss::softmax;  // a row's labels share one unit
   std::vector<double> count(network.labels, 0.5);

@@ -20,7 +20,7 @@ void initialise(const Network& network, std::uint64_t seed, std::span<float> par
 /// Sets the output biases to the prediction from the labels' frequencies p alone, so that training
 /// need not learn first that most labels are rare: sigmoid ln(p / (1 - p)), softmax ln p,
 /// squared p. Counts are smoothed by half a row. `rows` are the training rows of `labels`; empty:
-/// all.
+/// all. A listed output has no biases: it stays as it is.
 void start_from_frequencies(const Network& network, const CsrView& labels,
                             std::span<const std::uint32_t> rows, std::span<float> parameters);
 

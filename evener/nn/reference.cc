@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "evener/nn/reference_listed.h"
+
 namespace evener::reference {
 
 namespace {
@@ -244,6 +246,9 @@ std::vector<std::uint32_t> best_labels(const std::vector<double>& logits, std::u
 double loss(const Network& network, std::span<const float> parameters, const Batch& batch,
             const Training& training, const Step& step, std::span<float> gradient) {
   assert(gradient.empty() || gradient.size() == parameters.size());
+  if (network.listed_output()) {
+    return listed_loss(network, parameters, batch, training, step, gradient);
+  }
   const Model model(network, parameters, masks_of(network, training, step));
   const double share = batch.rows.empty() ? 0 : 1 / static_cast<double>(batch.rows.size());
   std::vector<double> sum(gradient.size());
@@ -265,6 +270,7 @@ double loss(const Network& network, std::span<const float> parameters, const Bat
 
 Predictions predict(const Network& network, std::span<const float> parameters, const Batch& batch,
                     std::uint32_t k) {
+  if (network.listed_output()) return listed_predict(network, parameters, batch, k);
   const Model model(network, parameters, {});
   Predictions result;
   result.k = std::min(k, network.labels);

@@ -26,7 +26,31 @@ std::vector<bool> occurring(const Network& network, const Batch& batch) {
   return result;
 }
 
+/// Which labels are candidates of a row of the batch.
+std::vector<bool> listed(const Network& network, const Batch& batch) {
+  std::vector<bool> result(network.labels);
+  for (const auto row : batch.rows) {
+    for (const auto label : batch.data->candidates.row(row).indices) result[label] = true;
+  }
+  return result;
+}
+
+std::vector<Row> listed_rows(const Network& network, const Batch& batch) {
+  std::vector<Row> rows;
+  const Layout layout = layout_of(network);
+  const auto add = [&](const Segment& weight, const std::vector<bool>& changes) {
+    for (std::size_t r = 0; r < weight.rows; ++r) {
+      if (changes[r]) rows.push_back({weight.offset + r * weight.stride, weight.cols, 0, 0});
+    }
+  };
+  add(layout.layers[0].weight, occurring(network, batch));
+  rows.push_back({0, 0, layout.layers[0].bias.offset, layout.layers[0].bias.cols});
+  add(layout.layers[1].weight, listed(network, batch));
+  return rows;
+}
+
 std::vector<Row> rows_to_update(const Network& network, const Batch& batch) {
+  if (network.listed_output()) return listed_rows(network, batch);
   std::vector<Row> rows;
   const Layout layout = layout_of(network);
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {

@@ -7,7 +7,8 @@
 //   l2      g += l2 * w                                      (weights, not biases)
 //   update  the optimizer's rule below, element by element
 // The sparse input layer updates only rows of features that occur in the batch ("lazy"), dropped or
-// not; rows that do not occur keep weights and optimizer state. Its bias is a row of its own.
+// not; rows that do not occur keep weights and optimizer state. Its bias is a row of its own. A
+// listed output updates only rows of labels that are candidates of a row of the batch.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "evener/core/best_of.h"
 #include "evener/data/dataset.h"
-#include "evener/retrieval/best_of.h"
 #include "evener/retrieval/cooccurrence.h"
 
 namespace evener {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evener/retrieval/best_of.h"
+#include "evener/core/best_of.h"
 
 namespace evener {
 

@@ -178,7 +178,7 @@ std::span<const Scored> NeighbourIndex::find(const RowView& row, std::uint32_t s
                                                 other.indices.size(), query.data());
     if (similarity > 0) scratch.found.push_back({item.id, similarity});
   }
-  std::sort(scratch.found.begin(), scratch.found.end(), is_better);
+  std::sort(scratch.found.begin(), scratch.found.end(), kBetterFirst);
   return scratch.found;
 }
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "evener/core/best_of.h"
 #include "evener/data/dataset.h"
-#include "evener/retrieval/best_of.h"
 #include "evener/retrieval/columns.h"
 
 namespace evener {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "evener/core/random.h"
-#include "evener/retrieval/logistic.h"
+#include "evener/nn/logistic.h"
 
 namespace evener {
 

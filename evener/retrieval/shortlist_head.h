@@ -1,5 +1,6 @@
 // The shortlist head of a model: what finds candidates, the weights of the wide part, and how the
-// parts are blended. The network part is the model's parameter vector.
+// parts are blended. The network part is the model's parameter vector, a network with a listed
+// output (nn/network.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace evener {
 
-/// score = margin + wide_share w . x + network_share v . relu(U x + b).
+/// score = margin + wide_share w . x + network_share v . relu(U x + b). In training, where both
+/// parts learn what the margin lacks, they have no shares.
 struct ShortlistHead {
   std::unique_ptr<const Retriever> retriever;
   WideWeights wide;
@@ -22,9 +24,6 @@ struct ShortlistHead {
 
   explicit ShortlistHead(std::unique_ptr<const Retriever> fitted) : retriever(std::move(fitted)) {}
 };
-
-/// The log-odds of true labels that are not candidates, in the loss of a prediction.
-inline constexpr float kAbsentLogOdds = -12;
 
 /// The candidates of rows that are predicted again and again while the network part is trained.
 /// About 8 bytes for each candidate of a row.
@@ -38,10 +37,10 @@ struct KeptCandidates {
   std::vector<Row> rows;
 };
 
-/// Predicts on `threads` threads. It makes no steps: step() is an error. Its one vector is the
-/// parameters, in layout_of(network). `kept`, if given, keeps the candidates of its data set. All
-/// of them must outlive the replica.
-std::unique_ptr<Replica> make_shortlist_replica(const Network& network, const ShortlistHead& head,
+/// Predicts rows without candidates: finds them on `threads` threads, and passes them to `network`,
+/// a replica of the network part. step() is an error; vectors are those of `network`. `kept`, if
+/// given, keeps the candidates of its data set. All of them must outlive the replica.
+std::unique_ptr<Replica> make_shortlist_replica(Replica& network, const ShortlistHead& head,
                                                 int threads, KeptCandidates* kept = nullptr);
 
 }  // namespace evener

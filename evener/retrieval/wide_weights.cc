@@ -6,7 +6,7 @@
 
 #include "evener/core/random.h"
 #include "evener/device/cpu/shortlist_kernels.h"
-#include "evener/retrieval/logistic.h"
+#include "evener/nn/logistic.h"
 
 namespace evener {
 

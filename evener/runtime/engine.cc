@@ -50,6 +50,8 @@ std::shared_ptr<const Dataset> data_of(const EngineSetup& setup) {
   data->labels = given.labels;
   data->feature_count = given.feature_count;
   data->label_count = given.label_count;
+  data->candidates = given.candidates;
+  data->candidate_share = given.candidate_share;
   data->storage = given.storage;
   return data;
 }

@@ -34,13 +34,13 @@ class GradientModel final : public GradientSharing {
         size_(layout_.size),
         sum_(size_),
         walk_(whole_shard(setup.network), setup.merge_threads),
-        touched_(feature_rows()) {
+        touched_(sparse_rows(setup.network)) {
     const int vectors = 1 + state_vectors(setup.training.optimizer);
     for (int v = 0; v < vectors; ++v) global_.emplace_back(size_);
     for (std::size_t i = 0; i < setup.devices.size(); ++i) {
       const Training training = gradient_only(training_of_worker(setup.training, i));
-      workers_.push_back(
-          {setup.devices[i]->make_replica(setup.network, training), RowSet(feature_rows())});
+      workers_.push_back({setup.devices[i]->make_replica(setup.network, training),
+                          RowSet(sparse_rows(setup.network))});
       touch(workers_.back());
     }
   }
@@ -50,7 +50,7 @@ class GradientModel final : public GradientSharing {
     const double sum = step_through(*worker.replica, setup_.data, task);
     worker.pieces += task.parts.size();
     for (const auto& part : task.parts) {
-      if (setup_.network.sparse_input()) worker.touched.add_features(*setup_.data, part.slice.rows);
+      worker.touched.add_step(setup_.network, *setup_.data, part.slice.rows);
     }
     return sum;
   }
@@ -115,9 +115,6 @@ class GradientModel final : public GradientSharing {
     FloatBuffer gradient = worker.replica->take(1);
     std::fill_n(gradient.data(), gradient.size(), 0.0F);
     worker.replica->give(1, std::move(gradient));
-  }
-  std::size_t feature_rows() const {
-    return setup_.network.sparse_input() ? setup_.network.features : 0;
   }
   /// The gradients of the workers that are present, in host memory; empty for the others.
   std::vector<FloatBuffer> take_gradients() {

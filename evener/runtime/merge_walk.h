@@ -12,9 +12,9 @@
 
 namespace evener {
 
-/// Calls f(offset, floats) for blocks that together are all dense segments and the given rows of a
-/// sparse input layer (null: all rows). Blocks are short, so that all vectors of a merge stay in
-/// the cache.
+/// Calls f(offset, floats) for blocks that together are the given sparse rows (null: all rows) and
+/// everything after the sparse rows. Blocks are short, so that all vectors of a merge stay in the
+/// cache.
 class MergeWalk {
  public:
   /// For a shard that is a vector of its own.
@@ -38,8 +38,8 @@ class MergeWalk {
 
  private:
   std::size_t size_;
-  std::size_t row_;          // floats per row of a sparse input layer
-  std::size_t dense_begin_;  // the dense part follows the sparse input layer
+  std::size_t row_;          // floats per sparse row
+  std::size_t dense_begin_;  // the dense part follows the sparse rows
   Team team_;
 };
 

@@ -18,7 +18,7 @@ struct ModelUpdate {
     offered,  // the numbers of the offer that this update answers
   };
   Places places = Places::all;
-  std::vector<std::uint32_t> rows;    // of a sparse input layer, ascending
+  std::vector<std::uint32_t> rows;    // sparse rows (nn/network.h), ascending
   std::vector<std::uint32_t> labels;  // rows of the output layer's weights, ascending
   bool some = false;                  // only some of these numbers are sent:
   std::vector<std::uint32_t> picked;  // their positions among these numbers, ascending
@@ -33,9 +33,9 @@ struct ModelUpdate {
   }
 };
 
-/// Maps the numbers of an update to positions in a parameter vector. Rows of a sparse input layer,
-/// and rows of the output layer's weights (one per label), are sent only where they are listed;
-/// everything else is always sent. Numbers are in the order of the vector.
+/// Maps the numbers of an update to positions in a parameter vector. Sparse rows, and rows of the
+/// output layer's weights (one per label), are sent only where they are listed; everything else is
+/// always sent. Numbers are in the order of the vector.
 class ModelUpdateLayout {
  public:
   struct Stretch {
@@ -46,12 +46,13 @@ class ModelUpdateLayout {
   explicit ModelUpdateLayout(const Network& network) {
     const Layout layout = layout_of(network);
     if (network.sparse_input()) {
-      const Segment& input = layout.layers.front().weight;
-      rows_ = {0, input.rows, input.stride};
+      rows_ = {0, sparse_rows(network), layout.layers.front().weight.stride};
     }
+    // With a listed output, labels are among the sparse rows.
     const Segment& output = layout.layers.back().weight;
-    labels_ = {output.offset, output.rows, output.stride};
-    middle_ = {rows_.end(), output.offset - rows_.end()};
+    labels_ = network.listed_output() ? Rows{layout.size, 0, output.stride}
+                                      : Rows{output.offset, output.rows, output.stride};
+    middle_ = {rows_.end(), labels_.at - rows_.end()};
     tail_ = {labels_.end(), layout.size - labels_.end()};
   }
   /// A shard of a model, whose rows can be listed. Rows are counted from the shard's first.

@@ -28,11 +28,11 @@ NodeReplica::NodeReplica(std::unique_ptr<Replica> replica, const Network& networ
       layout_(layout_of(network)),
       data_(data),
       compression_(compression),
-      changed_(network.sparse_input() ? network.features : 0),
+      changed_(sparse_rows(network)),
       pulled_(layout_.size),
       residual_(compression.active() ? layout_.size : 0),
       next_residual_(compression.active() ? layout_.size : 0),
-      residual_rows_(network.sparse_input() ? network.features : 0) {}
+      residual_rows_(sparse_rows(network)) {}
 
 void NodeReplica::take(const Pull& pull, const Task& task) {
   if (compression_.active() && pull.applied) commit_residual();
@@ -42,8 +42,7 @@ void NodeReplica::take(const Pull& pull, const Task& task) {
     replica_->load_blocks(0, blocks_of(network_, layout_, pull.rows), pulled_.span());
   }
   changed_.clear();
-  if (!network_.sparse_input()) return;
-  for (const auto& part : task.parts) changed_.add_features(data_, part.slice.rows);
+  for (const auto& part : task.parts) changed_.add_step(network_, data_, part.slice.rows);
   changed_.add(residual_rows_);
 }
 
@@ -121,8 +120,7 @@ void NodeReplica::restore(WorkerState state) {
   if (!compression_.active()) return;
   residual_ = std::move(state.back());
   changed_.clear();
-  if (!network_.sparse_input()) return;
-  std::vector<std::uint32_t> rows(network_.features);
+  std::vector<std::uint32_t> rows(sparse_rows(network_));
   std::iota(rows.begin(), rows.end(), 0);
   list_residual_rows(rows);
 }

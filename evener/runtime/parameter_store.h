@@ -2,9 +2,9 @@
 // policy's decision. The worker's side is node_replica.h. Both are in one process, or connected by
 // a network.
 //
-// In a sparse input layer, a pull has only the rows that changed since the worker's last pull, and
-// a push only the rows that the worker changed. Workers pull and push while the scheduler updates
-// the model: a lock makes each pull see whole updates.
+// Of the sparse rows (nn/network.h), a pull has only those that changed since the worker's last
+// pull, and a push only those that the worker changed. Workers pull and push while the scheduler
+// updates the model: a lock makes each pull see whole updates.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace evener {
 struct Pull {
   bool whole = false;               // everything; otherwise these rows and the dense part
   bool applied = false;             // whether its last push, if there was one, was applied
-  std::vector<std::uint32_t> rows;  // of a sparse input layer
+  std::vector<std::uint32_t> rows;  // sparse rows
 };
 
 class ParameterStore {
@@ -87,7 +87,7 @@ class ParameterStore {
   FloatBuffer model_, momentum_;
   MergeWalk walk_;
   std::uint64_t version_ = 0;
-  std::vector<std::uint64_t> row_versions_;  // of the last update of a sparse input row
+  std::vector<std::uint64_t> row_versions_;  // of the last update of a sparse row
   RowSet ever_;                              // rows with momentum
   std::vector<Node> nodes_;
 };

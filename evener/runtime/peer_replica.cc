@@ -17,7 +17,7 @@ PeerOptions peer_options(const StrategyChoice& strategy) {
 PeerReplica::PeerReplica(std::unique_ptr<Replica> replica, const Network& network,
                          const Dataset& data, const PeerOptions& options)
     : replica_(std::move(replica)),
-      sparse_(network.sparse_input()),
+      network_(network),
       map_(network),
       data_(data),
       options_(options),
@@ -40,9 +40,7 @@ void PeerReplica::measure_from(std::span<const float> reference) {
 double PeerReplica::train(const Task& task) {
   const double sum = step_through(*replica_, &data_, task);
   check_intact(data_);  // before the model is sent to other peers
-  for (const auto& part : task.parts) {
-    if (sparse_) touched_.add_features(data_, part.slice.rows);
-  }
+  for (const auto& part : task.parts) touched_.add_step(network_, data_, part.slice.rows);
   if (!options_.measures) return sum;
   with_own(
       [&] { change_ = std::sqrt(std::max(0.0, distance() - behind_) / std::max(length_, 1e-24)); });

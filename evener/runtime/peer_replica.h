@@ -110,7 +110,7 @@ class PeerReplica {
   void measure_from(std::span<const float> reference);
 
   std::unique_ptr<Replica> replica_;
-  bool sparse_;
+  Network network_;
   ModelUpdateLayout map_;
   const Dataset& data_;
   PeerOptions options_;

@@ -35,12 +35,12 @@ class ReplicaModels final : public ReplicaSharing {
         sparse_(setup.network.sparse_input()),
         global_(layout_.size),
         walk_(whole_shard(setup.network), setup.merge_threads),
-        ever_(feature_rows(setup.network)),
+        ever_(sparse_rows(setup.network)),
         moments_(second_moments(setup.training.optimizer)) {
     for (std::size_t i = 0; i < setup.devices.size(); ++i) {
       workers_.push_back(
           {setup.devices[i]->make_replica(setup.network, training_of_worker(setup.training, i)),
-           RowSet(feature_rows(setup.network))});
+           RowSet(sparse_rows(setup.network))});
       if (workers_.back().replica->remote()) workers_.back().mirror = FloatBuffer(layout_.size);
     }
   }
@@ -50,7 +50,7 @@ class ReplicaModels final : public ReplicaSharing {
     worker.current = false;
     const double sum = step_through(*worker.replica, data_, task);
     for (const auto& part : task.parts) {
-      if (sparse_) worker.changed.add_features(*data_, part.slice.rows);
+      worker.changed.add_step(network_, *data_, part.slice.rows);
     }
     return sum;
   }
@@ -275,9 +275,6 @@ class ReplicaModels final : public ReplicaSharing {
   std::size_t bytes() const override { return layout_.size * sizeof(float); }
 
  private:
-  static std::size_t feature_rows(const Network& network) {
-    return network.sparse_input() ? network.features : 0;
-  }
   /// The first worker that is present.
   ReplicaWorker& first() {
     for (auto& worker : workers_) {
@@ -309,9 +306,9 @@ class ReplicaModels final : public ReplicaSharing {
     const auto index = static_cast<std::size_t>(&worker - workers_.data());
     if (!attempt(index, true, work)) leave(index);
   }
-  /// Rows of a sparse input layer that some replica has changed since the last merge.
+  /// Sparse rows that some replica has changed since the last merge.
   RowSet changed() const {
-    RowSet rows(feature_rows(network_));
+    RowSet rows(sparse_rows(network_));
     for (const auto& worker : workers_) {
       if (worker.present) rows.add(worker.changed);
     }

@@ -1,13 +1,32 @@
-// A set of rows of the sparse input layer: those that have changed, so that merges and messages can
-// skip the others.
+// A set of sparse rows of a model (nn/network.h): those that have changed, so that merges and
+// messages can skip the others.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "evener/data/dataset.h"
+#include "evener/nn/network.h"
 
 namespace evener {
+
+/// Calls f(row) for the sparse rows of the model that a step on these rows of the data reads and
+/// changes; more than once for some.
+template <class F>
+void for_step_rows(const Network& network, const Dataset& data, std::span<const std::uint32_t> rows,
+                   F f) {
+  if (!network.sparse_input()) return;
+  for (const std::uint32_t row : rows) {
+    for (const std::uint32_t feature : data.features.row(row).indices) f(feature);
+  }
+  if (!network.listed_output()) return;
+  f(bias_row(network));
+  const std::uint32_t first = first_label_row(network);
+  for (const std::uint32_t row : rows) {
+    for (const std::uint32_t label : data.candidates.row(row).indices) f(first + label);
+  }
+}
 
 class RowSet {
  public:
@@ -21,11 +40,9 @@ class RowSet {
   void add(const RowSet& other) {
     for (const std::uint32_t row : other.rows_) add(row);
   }
-  /// Adds the features that occur in these rows of the data.
-  void add_features(const Dataset& data, std::span<const std::uint32_t> rows) {
-    for (const std::uint32_t row : rows) {
-      for (const std::uint32_t feature : data.features.row(row).indices) add(feature);
-    }
+  /// Adds the rows that a step on these rows of the data changes.
+  void add_step(const Network& network, const Dataset& data, std::span<const std::uint32_t> rows) {
+    for_step_rows(network, data, rows, [this](std::uint32_t row) { add(row); });
   }
   void clear() {
     for (const std::uint32_t row : rows_) in_[row] = 0;

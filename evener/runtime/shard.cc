@@ -14,7 +14,7 @@ std::size_t cut(std::size_t things, std::size_t parts, std::size_t part) {
 std::vector<Shard> shards_of(const Network& network, std::size_t count) {
   const Layout layout = layout_of(network);
   const Blocks all = blocks_of(network, layout, {});
-  const std::size_t rows = network.sparse_input() ? network.features : 0;
+  const std::size_t rows = sparse_rows(network);
   std::vector<Shard> shards;
   for (std::size_t i = 0; i < count; ++i) {
     Shard shard;

@@ -1,6 +1,6 @@
-// A part of a parameter vector: some rows of a sparse input layer, and a stretch of the numbers
-// after that layer. A shard server holds one; a single server, or the coordinator, holds all of the
-// vector.
+// A part of a parameter vector: some of the sparse rows (nn/network.h), and a stretch of the
+// numbers after them. A shard server holds one; a single server, or the coordinator, holds all of
+// the vector.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,7 @@
 #include "evener/core/team.h"
 #include "evener/device/vector/vector_kernels.h"
 #include "evener/runtime/model_kinds.h"
+#include "evener/runtime/row_set.h"
 
 namespace evener {
 
@@ -18,7 +19,7 @@ struct SharedWorker {
   std::unique_ptr<Replica> copy;
   bool present = true;
   FloatBuffer loaded, stepped;      // the copy before and after its step
-  std::vector<std::uint32_t> rows;  // of the input layer that the current step reads and writes
+  std::vector<std::uint32_t> rows;  // sparse rows that the current step reads and writes
 };
 
 class SharedModel final : public Models {
@@ -55,7 +56,7 @@ class SharedModel final : public Models {
     return work == (own.in_place.empty() ? Work::copied : Work::in_place);
   }
 
-  /// A step reads only the input rows of its batch, so only those are copied. A copy that
+  /// A step reads only the sparse rows of its batch, so only those are copied. A copy that
   /// overwrites the shared model must have all rows.
   void begin(const Task& task) override {
     SharedWorker& worker = worker_of(task);
@@ -151,13 +152,11 @@ class SharedModel final : public Models {
     throw DeviceError("every device has failed");
   }
   void find_rows(const Task& task, SharedWorker& worker) const {
-    if (overwrites_ || !network_.sparse_input()) return;
+    if (overwrites_) return;
     worker.rows.clear();
     for (const auto& part : task.parts) {
-      for (const std::uint32_t row : part.slice.rows) {
-        const auto features = data_->features.row(row).indices;
-        worker.rows.insert(worker.rows.end(), features.begin(), features.end());
-      }
+      for_step_rows(network_, *data_, part.slice.rows,
+                    [&](std::uint32_t row) { worker.rows.push_back(row); });
     }
     std::sort(worker.rows.begin(), worker.rows.end());
     worker.rows.erase(std::unique(worker.rows.begin(), worker.rows.end()), worker.rows.end());

@@ -77,7 +77,7 @@ std::vector<float> start_of(const Case& c) {
   initialise(c.network, c.training.seed, parameters);
   Random random(c.training.seed, 8);
   for (const LayerSegments& layer : layout_of(c.network).layers) {
-    for (std::size_t i = 0; c.biased && i < layer.bias.cols; ++i) {
+    for (std::size_t i = 0; c.biased && i < layer.bias.rows * layer.bias.cols; ++i) {
       parameters[layer.bias.offset + i] = static_cast<float>(2 * random.uniform() - 1);
     }
   }

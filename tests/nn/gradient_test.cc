@@ -92,6 +92,16 @@ INSTANTIATE_TEST_SUITE_P(
              std::to_string(std::get<3>(instance.param));
     });
 
+TEST(ListedGradient, IsTheSlopeOfTheLoss) {
+  const Network network{
+      .features = 9, .hidden = {5}, .labels = 12, .loss = Loss::sigmoid, .output = Output::listed};
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    EXPECT_EQ(first_wrong(Problem(network, 7, seed), {}), "");
+    const Training dropout{.dropout = 0.4F, .input_dropout = 0.3F, .seed = 8};
+    EXPECT_EQ(first_wrong(Problem(network, 7, seed), dropout), "");
+  }
+}
+
 RC_GTEST_PROP(GradientProperty, HoldsForRandomShapes, ()) {
   Network network;
   network.features = *rc::gen::inRange(1U, 20U);

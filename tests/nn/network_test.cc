@@ -52,6 +52,35 @@ TEST(Network, DenseInputHasARowAUnit) {
   EXPECT_EQ(weight.cols, 10U);
 }
 
+TEST(Network, AListedOutputHasRowsOfOneWidthAndNoBias) {
+  Network network{.features = 10, .hidden = {20}, .labels = 33, .loss = Loss::sigmoid};
+  EXPECT_EQ(sparse_rows(network), 10U);
+  network.output = Output::listed;
+  const Layout layout = layout_of(network);
+  EXPECT_EQ(sparse_rows(network), 10U + 1 + 33);
+  EXPECT_EQ(layout.size, sparse_rows(network) * 32);
+  EXPECT_EQ(layout.layers[0].bias.offset, bias_row(network) * 32U);
+  EXPECT_EQ(layout.layers[1].weight.offset, first_label_row(network) * 32U);
+  EXPECT_EQ(layout.layers[1].bias.rows, 0U);
+  EXPECT_EQ(layout.parameters(), 10 * 20 + 20 + 33 * 20U);
+}
+
+TEST(Network, AListedOutputOfAnotherShapeIsRefused) {
+  const Network good{.features = 10,
+                     .hidden = {20},
+                     .labels = 33,
+                     .loss = Loss::sigmoid,
+                     .output = Output::listed};
+  Network deep = good, dense = good, softmax = good, tanh = good;
+  deep.hidden = {20, 20};
+  dense.input = Input::dense;
+  softmax.loss = Loss::softmax;
+  tanh.activation = Activation::tanh;
+  for (const Network& network : {deep, dense, softmax, tanh}) {
+    EXPECT_THROW(layout_of(network), Error);
+  }
+}
+
 TEST(Network, WithoutHiddenLayerTheInputIsDense) {
   const Network network{.features = 10, .hidden = {}, .labels = 3, .input = Input::sparse};
   EXPECT_FALSE(network.sparse_input());

@@ -41,6 +41,21 @@ inline Dataset dataset_of(const std::vector<SparseRow>& rows, std::uint32_t feat
   return make_dataset(std::move(arrays), features, label_arrays(labels), label_count);
 }
 
+/// Gives each row random candidates, about half of the labels, for a listed output.
+inline Dataset with_random_candidates(Dataset data, std::uint64_t seed, float share = 1) {
+  Random random(seed, 10);
+  CsrArrays candidates;
+  for (std::size_t row = 0; row < data.rows(); ++row) {
+    for (std::uint32_t label = 0; label < data.label_count; ++label) {
+      if (random.below(2) == 0) continue;
+      candidates.indices.push_back(label);
+      candidates.values.push_back(static_cast<float>(2 * random.uniform() - 1.5));
+    }
+    candidates.offsets.push_back(candidates.indices.size());
+  }
+  return with_candidates(std::move(data), std::move(candidates), share);
+}
+
 /// A data set, the order of its rows and parameters that fit a network. About a third of features
 /// and labels are present, so that some rows have none of either.
 struct Problem {
@@ -59,6 +74,7 @@ struct Problem {
       }
     }
     data = dataset_of(features, network.features, labels, network.labels);
+    if (network.listed_output()) data = with_random_candidates(std::move(data), seed, 0.7F);
     order.resize(rows);
     std::iota(order.begin(), order.end(), 0U);
     const Layout layout = layout_of(network);

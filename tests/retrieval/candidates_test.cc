@@ -35,7 +35,7 @@ TEST(Neighbours, AreTheMostSimilarOtherRows) {
       }
       if (other != self && dot > 0) expected.push_back({other, static_cast<float>(dot)});
     }
-    std::sort(expected.begin(), expected.end(), is_better);
+    std::sort(expected.begin(), expected.end(), kBetterFirst);
     const auto found = index.find(query, self, scratch);
     ASSERT_EQ(found.size(), std::min<std::size_t>(10, expected.size()));
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -91,7 +91,9 @@ std::vector<std::uint32_t> rows_to_learn(const Dataset& data, std::size_t count)
 std::vector<std::uint32_t> features_of(const Dataset& data,
                                        const std::vector<std::uint32_t>& rows) {
   RowSet features(kFeatures);
-  features.add_features(data, rows);
+  for (const std::uint32_t row : rows) {
+    for (const std::uint32_t feature : data.features.row(row).indices) features.add(feature);
+  }
   auto sorted = features.rows();
   std::sort(sorted.begin(), sorted.end());
   return sorted;

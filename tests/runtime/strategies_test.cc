@@ -2,6 +2,7 @@
 #include <cmath>
 #include <set>
 
+#include "tests/nn/problem.h"
 #include "tests/runtime/fakes.h"
 #include "tests/runtime/small_setup.h"
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@ struct Setting {
   int servers = 1;
   double server_bandwidth = 0;
   std::size_t pause_every = 0;  // reports; 0: never
+  bool listed = false;          // the data has candidates
 };
 
 struct Trained {
@@ -37,6 +39,12 @@ Trained trained(const Dataset& data, const Setting& setting) {
   setup.training.dropout = setting.dropout;
   if (setting.optimizer == Optimizer::adam) setup.plan.schedule.learning_rate = 0.01F;
   setup.plan.seed = setting.seed;
+  if (setting.listed) {
+    setup.network.loss = Loss::sigmoid;
+    setup.network.output = Output::listed;
+    setup.training.epsilon = 1e-3F;
+    setup.plan.schedule.learning_rate = 0.1F;
+  }
   if (setting.models.empty()) {
     for (const auto& device : setting.devices) setup.devices.push_back(make_test_device(device));
   } else {
@@ -100,6 +108,19 @@ TEST_P(SingleWorker, EqualsSequentialBitForBitInRealAndVirtualTime) {
   }
 }
 
+TEST_P(SingleWorker, EqualsSequentialWithAListedOutput) {
+  const Dataset data = with_random_candidates(small_data(300), 5);
+  for (const auto optimizer : {Optimizer::sgd, Optimizer::adagrad}) {
+    Setting plain{.strategy = "sequential", .optimizer = optimizer, .listed = true};
+    const auto expected = trained(data, plain).parameters;
+    Setting setting = plain;
+    setting.strategy = GetParam();
+    EXPECT_EQ(trained(data, setting).parameters, expected) << to_string(optimizer);
+    setting.models = {model(1e-4, true)};
+    EXPECT_EQ(trained(data, setting).parameters, expected) << to_string(optimizer) << " virtual";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Strategies, SingleWorker,
     testing::Values("sequential", "hogwild:cpu-batch=16",
@@ -135,6 +156,22 @@ TEST(Sync, TwoWorkersEqualOneWithTheWholeBatch) {
   }
 }
 
+TEST(Sync, TwoWorkersEqualOneWithAListedOutput) {
+  const Dataset data = with_random_candidates(small_data(320), 5);
+  Setting one{.strategy = "sequential", .optimizer = Optimizer::adagrad, .listed = true};
+  one.dropout = 0;
+  const auto expected = trained(data, one).parameters;
+  Setting two = one;
+  two.strategy = "sync";
+  for (const char* second : {"cpu:1", "remote"}) {
+    two.devices = {"cpu:1", second};
+    const auto actual = trained(data, two).parameters;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(actual[i], expected[i], 2e-4) << i << " " << second;
+    }
+  }
+}
+
 // Rows that are reserved or not assigned when a run pauses must not become updates of a few rows:
 // their noise would stay in Adam's state for long.
 TEST(Sync, APauseMakesNoSmallUpdate) {
@@ -164,6 +201,23 @@ TEST_P(AnyStrategy, LearnsOnTwoRealThreads) {
   const double first = trained(data, setting).loss;
   setting.epochs = 6;
   EXPECT_LT(trained(data, setting).loss, first);
+}
+
+// Rows of features and of labels change sparsely: every kind of sharing moves the right ones.
+TEST_P(AnyStrategy, LearnsWithAListedOutput) {
+  const Dataset data = with_random_candidates(small_data(600), 5);
+  Setting setting{.strategy = GetParam(), .optimizer = Optimizer::adagrad, .listed = true};
+  setting.dropout = 0;
+  setting.devices = {"cpu:1", "cpu:2"};
+  setting.epochs = 1;
+  const double first = trained(data, setting).loss;
+  setting.epochs = 6;
+  EXPECT_LT(trained(data, setting).loss, 0.95 * first);
+  const bool all_in_place = parse_strategy(GetParam()).strategy->sharing == Sharing::in_place;
+  setting.models = {model(1e-3, true, 3), model(1e-4, all_in_place), model(3e-4, true)};
+  const Trained simulated = trained(data, setting);
+  EXPECT_LT(simulated.loss, 0.95 * first);
+  EXPECT_EQ(trained(data, setting).parameters, simulated.parameters);
 }
 
 TEST_P(AnyStrategy, VirtualTimeIsDeterministicToTheBit) {

@@ -35,7 +35,7 @@ Statistics read_statistics(const std::string& path) {
   ReadOptions read;
   read.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const Dataset data = is_cache(path) ? open_cache(path) : read_dataset(path, read);
-  const Statistics statistics = statistics_of(data);
+  Statistics statistics = statistics_of(data);
   check_intact(data);
   return statistics;
 }

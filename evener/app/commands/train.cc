@@ -70,7 +70,7 @@ void train_here(TrainOptions options, Shell& shell) {
     options.head = choice.head;
     notes.push_back(choice.why);
   }
-  const auto backend = options.has_shortlist() ? make_shortlist_backend() : make_local_backend();
+  const auto backend = make_local_backend();
   train_and_print(options, *backend, kAgain, shell, notes, data ? &*data : nullptr);
 }
 

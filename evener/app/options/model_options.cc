@@ -1,15 +1,17 @@
 #include "evener/app/options/model_options.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "evener/app/options/table_options.h"
 #include "evener/app/shell/output.h"
 #include "evener/core/error.h"
+#include "evener/retrieval/shortlist_head.h"
 #include "evener/run/artifacts/model_path.h"
 #include "evener/run/devices/devices.h"
+#include "evener/run/options/head_choice.h"
 #include "evener/run/options/options.h"
 #include "evener/run/session/data.h"
-#include "evener/run/session/shortlist_fit.h"
 
 namespace evener {
 
@@ -37,21 +39,6 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   command.add_flag("--json", options.json, "print JSON");
 }
 
-namespace {
-
-/// The parameters move into the replica.
-void load_shortlist(const std::string& device, const std::string& memory_limit,
-                    LoadedModel& loaded) {
-  if (!memory_limit.empty()) {
-    throw UsageError("--memory-limit: a shortlist head runs on the processor, which has none");
-  }
-  const int threads = shortlist_device(device, {}).threads;
-  loaded.replica = make_shortlist_replica(loaded.model.network, *loaded.model.shortlist, threads);
-  loaded.replica->give(0, std::move(loaded.model.parameters));
-}
-
-}  // namespace
-
 LoadedModel load_for(const ModelOptions& options, const Environment& environment) {
   LoadedModel loaded;
   const std::string path = model_path_of(options.model);
@@ -63,15 +50,20 @@ LoadedModel load_for(const ModelOptions& options, const Environment& environment
   loaded.data = open_data_for(loaded.model, options.data, data, print_warning);
   const std::string device =
       options.device == "auto" ? environment.automatic_device : options.device;
-  if (loaded.model.shortlist != nullptr) {
-    load_shortlist(device, options.memory_limit, loaded);
-    return loaded;
+  const ShortlistHead* shortlist = loaded.model.shortlist.get();
+  if (shortlist != nullptr && !names_processors(device)) {
+    throw UsageError("--devices " + device + ": a shortlist head runs on the processor");
   }
   DeviceContext context;
   context.cache_directory = environment.cache.directory;
   loaded.device = open_one_device("--devices", device, options.memory_limit, context);
   loaded.replica = loaded.device->make_replica(loaded.model.network, Training{});
-  loaded.replica->load(0, loaded.model.parameters.span());
+  loaded.replica->give(0, std::move(loaded.model.parameters));
+  if (shortlist != nullptr) {
+    loaded.network = std::move(loaded.replica);
+    loaded.replica = make_shortlist_replica(*loaded.network, *shortlist,
+                                            std::max(1, loaded.device->in_place_threads()));
+  }
   return loaded;
 }
 

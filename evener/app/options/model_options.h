@@ -29,6 +29,7 @@ struct LoadedModel {
   Model model;
   Dataset data;
   std::unique_ptr<Device> device;
+  std::unique_ptr<Replica> network;  // of a shortlist head, whose `replica` uses it
   std::unique_ptr<Replica> replica;
 };
 LoadedModel load_for(const ModelOptions& options, const Environment& environment);

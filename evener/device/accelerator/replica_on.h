@@ -116,6 +116,7 @@ class ReplicaOn : public Replica {
         output_(backend_.session, backend_.dense),
         copies_(backend_.session) {
     const Network& network = backend_.session.network;
+    if (network.listed_output()) throw Error("a listed output has no kernels for accelerators yet");
     if (!network.sparse_input()) add_activity(network.features);
     for (const std::uint32_t units : network.hidden) add_activity(units);
   }

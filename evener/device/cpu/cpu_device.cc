@@ -11,6 +11,7 @@
 #include "evener/device/cpu/flush_denormals.h"
 #include "evener/device/cpu/input_layer.h"
 #include "evener/device/cpu/layer_update.h"
+#include "evener/device/cpu/listed_replica.h"
 #include "evener/device/cpu/output_layer.h"
 
 namespace evener::cpu {
@@ -215,7 +216,7 @@ double CpuReplica::step(const Batch& batch, const Step& step, const NextStep* /*
         team_.barrier();
       }
     }
-    if (input_) input_->update(sparse_, vectors_, rule, samples_, member);
+    if (input_) input_->update(sparse_, vectors_, rule, member);
   });
   return output_.total_loss() / static_cast<double>(samples_.count);
 }
@@ -235,7 +236,7 @@ class CpuDevice final : public Device {
   explicit CpuDevice(const CpuOptions& options) : options_(options) {}
   std::string name() const override { return "cpu:" + std::to_string(options_.threads); }
   std::unique_ptr<Replica> make_replica(const Network& network, const Training& training) override {
-    return std::make_unique<CpuReplica>(network, training, options_);
+    return make(network, training, options_);
   }
   std::vector<std::unique_ptr<Replica>> make_in_place(const Network& network,
                                                       const Training& training,
@@ -244,7 +245,7 @@ class CpuDevice final : public Device {
     CpuOptions single = options_;
     single.threads = 1;
     for (int thread = 0; thread < options_.threads; ++thread) {
-      auto replica = std::make_unique<CpuReplica>(network, training, single);
+      auto replica = make(network, training, single);
       for (std::size_t v = 0; v < shared.size(); ++v) {
         replica->give(static_cast<int>(v), FloatBuffer::view(shared[v]));
       }
@@ -255,6 +256,12 @@ class CpuDevice final : public Device {
   int in_place_threads() const override { return options_.threads; }
 
  private:
+  static std::unique_ptr<Replica> make(const Network& network, const Training& training,
+                                       const CpuOptions& options) {
+    if (network.listed_output()) return make_listed_replica(network, training, options.threads);
+    return std::make_unique<CpuReplica>(network, training, options);
+  }
+
   CpuOptions options_;
 };
 

@@ -7,6 +7,7 @@
 #include "evener/core/team.h"
 #include "evener/data/dataset.h"
 #include "evener/device/cpu/batch_state.h"
+#include "evener/device/cpu/row_groups.h"
 #include "evener/nn/network.h"
 
 namespace evener::cpu {
@@ -43,26 +44,15 @@ class InputLayer {
   void take_error(Activity& out, std::size_t begin, std::size_t end);
   /// Updates the features of `member` (each feature belongs to exactly one member).
   void update(const SparseBatch& batch, const ModelVectors& vectors, const UpdateRule& rule,
-              const Samples& samples, int member);
+              int member);
 
   void resize(const Samples& samples);
 
  private:
-  /// The occurrences of a member's features in the batch, grouped by feature.
-  struct Grouping {
-    std::vector<std::uint32_t> features;  // in order of first occurrence
-    std::vector<std::uint32_t> begins;    // features.size() + 1: where their occurrences lie
-    std::vector<std::uint32_t> samples;
-    std::vector<float> values;
-    FloatBuffer scratch;  // forward: a panel of rows; update: one gradient row
-  };
-  void group(const SparseBatch& batch, int member);
-
   LayerSegments segments_;
   std::size_t width_;
-  int members_;
-  std::vector<std::uint32_t> slots_;  // per feature: 1 + its index in its member's grouping, or 0
-  std::vector<Grouping> groupings_;
+  RowGroups groups_;                  // of features and the bias
+  std::vector<FloatBuffer> scratch_;  // by member; forward: a panel of rows; update: one gradient
   FloatBuffer error_rows_;
 };
 

@@ -282,17 +282,17 @@ void OutputLayer::append_predictions(Predictions& out) const {
       merged.insert(merged.end(), part.top.of(s).begin(), part.top.of(s).end());
     }
     std::stable_sort(merged.begin(), merged.end(),
-                     [](const Scored& a, const Scored& b) { return a.logit > b.logit; });
-    merged.resize(out.k, {kLowest, 0});
+                     [](const Scored& a, const Scored& b) { return a.score > b.score; });
+    merged.resize(out.k, {0, kLowest});
     double top = kLowest, total = 0;
     for (const Part& part : parts_) top = std::max<double>(top, part.maximum[s]);
     for (const Part& part : parts_) total += part.sum[s] * std::exp(part.maximum[s] - top);
     for (const Scored& scored : merged) {
-      const double z = scored.logit;
+      const double z = scored.score;
       double score = z;
       if (network_.loss == Loss::softmax) score = std::exp(z - top) / total;
       if (network_.loss == Loss::sigmoid) score = 1.0 / (1.0 + std::exp(-z));
-      out.labels.push_back(scored.label);
+      out.labels.push_back(scored.id);
       out.scores.push_back(static_cast<float>(score));
     }
     out.losses.push_back(static_cast<float>(sample_loss(s)));

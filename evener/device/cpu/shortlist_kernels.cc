@@ -10,6 +10,8 @@
 // After foreach_target:
 #include "hwy/highway.h"
 
+#include "evener/device/vector/racing-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace evener::cpu::shortlist {
 namespace HWY_NAMESPACE {
@@ -95,26 +97,21 @@ HWY_NOINLINE std::size_t add_cells(const std::uint32_t* labels, const float* sum
   return found;
 }
 
-HWY_NOINLINE float dot(const float* a, const float* b, std::size_t width) {
-  const std::size_t n = hn::Lanes(kFloat);
-  Vec even = hn::Zero(kFloat), odd = hn::Zero(kFloat);
+HWY_NOINLINE float dot(const float* weights, const float* values, std::size_t width) {
+  namespace vector = evener::HWY_NAMESPACE;
+  const std::size_t n = vector::lanes();
+  vector::Vec even = hn::Zero(vector::kFloats), odd = hn::Zero(vector::kFloats);
   for (std::size_t i = 0; i < width; i += 2 * n) {
-    even = hn::MulAdd(hn::LoadU(kFloat, a + i), hn::LoadU(kFloat, b + i), even);
-    odd = hn::MulAdd(hn::LoadU(kFloat, a + i + n), hn::LoadU(kFloat, b + i + n), odd);
+    even =
+        hn::MulAdd(vector::racing_load(weights + i), hn::Load(vector::kFloats, values + i), even);
+    odd = hn::MulAdd(vector::racing_load(weights + i + n),
+                     hn::Load(vector::kFloats, values + i + n), odd);
   }
-  return hn::GetLane(hn::SumOfLanes(kFloat, hn::Add(even, odd)));
-}
-
-HWY_NOINLINE void add(const float* from, float factor, float* to, std::size_t width) {
-  const Vec f = hn::Set(kFloat, factor);
-  for (std::size_t i = 0; i < width; i += hn::Lanes(kFloat)) {
-    hn::StoreU(hn::MulAdd(f, hn::LoadU(kFloat, from + i), hn::LoadU(kFloat, to + i)), kFloat,
-               to + i);
-  }
+  return hn::GetLane(hn::SumOfLanes(vector::kFloats, hn::Add(even, odd)));
 }
 
 ShortlistKernels shortlist_table() {
-  return {&sparse_dot, &sparse_add, &above, &add_cells, &dot, &add};
+  return {&sparse_dot, &sparse_add, &above, &add_cells, &dot};
 }
 
 }  // namespace HWY_NAMESPACE

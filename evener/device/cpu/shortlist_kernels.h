@@ -25,10 +25,9 @@ struct ShortlistKernels {
                            const float* factor, const float* constant, float* cells,
                            std::uint32_t* touched);
 
-  // Rows of `width` floats, a multiple of kVectorMultiple (32).
-  float (*dot)(const float* a, const float* b, std::size_t width);
-  /// to += factor * from
-  void (*add)(const float* from, float factor, float* to, std::size_t width);
+  /// Of two rows of `width` floats, a multiple of kVectorMultiple (32), at the alignment of
+  /// FloatBuffer. Other threads may be changing `weights`.
+  float (*dot)(const float* weights, const float* values, std::size_t width);
 };
 
 /// The version for this processor.

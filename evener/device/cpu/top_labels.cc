@@ -26,7 +26,7 @@ void TopLabels::offer(const Columns& logits, std::size_t first, std::size_t unit
       auto bits = kernels().above(column, threshold_.data() + p * panel);
       for (; bits != 0; bits &= bits - 1) {
         const auto lane = static_cast<std::size_t>(std::countr_zero(bits));
-        insert(p * panel + lane, {column[lane], static_cast<std::uint32_t>(first + unit)});
+        insert(p * panel + lane, {static_cast<std::uint32_t>(first + unit), column[lane]});
       }
     }
   }
@@ -35,10 +35,10 @@ void TopLabels::offer(const Columns& logits, std::size_t first, std::size_t unit
 void TopLabels::insert(std::size_t sample, Scored candidate) {
   auto& best = best_[sample];
   if (best.size() == k_) best.pop_back();
-  const auto place = std::upper_bound(best.begin(), best.end(), candidate.logit,
-                                      [](float logit, const Scored& s) { return logit > s.logit; });
+  const auto place = std::upper_bound(best.begin(), best.end(), candidate.score,
+                                      [](float logit, const Scored& s) { return logit > s.score; });
   best.insert(place, candidate);
-  if (best.size() == k_) threshold_[sample] = best.back().logit;
+  if (best.size() == k_) threshold_[sample] = best.back().score;
 }
 
 }  // namespace evener::cpu

@@ -4,15 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "evener/core/best_of.h"
 #include "evener/core/buffer.h"
 #include "evener/device/cpu/batch_state.h"
 
 namespace evener::cpu {
-
-struct Scored {
-  float logit;
-  std::uint32_t label;
-};
 
 class TopLabels {
  public:

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 // Older programs, which do not know the shortlist head, refuse its version.
 constexpr const char* kModelFormat = "1";
-constexpr const char* kShortlistFormat = "2";
+constexpr const char* kShortlistFormat = "3";
 constexpr std::size_t kMaxModelMetadata = std::size_t{1}
                                           << 20;  // bytes of one JSON text in the metadata
 
@@ -26,9 +26,11 @@ constexpr std::size_t kMaxModelMetadata = std::size_t{1}
 }
 
 json network_json(const Network& network) {
-  return {{"features", network.features},    {"hidden", network.hidden},
-          {"labels", network.labels},        {"activation", to_string(network.activation)},
-          {"loss", to_string(network.loss)}, {"input", to_string(network.input)}};
+  json j = {{"features", network.features},    {"hidden", network.hidden},
+            {"labels", network.labels},        {"activation", to_string(network.activation)},
+            {"loss", to_string(network.loss)}, {"input", to_string(network.input)}};
+  if (network.listed_output()) j["output"] = to_string(network.output);
+  return j;
 }
 
 json transform_json(const Model& model) {
@@ -66,6 +68,8 @@ Network network_from(const json& j) {
   network.activation = parse_activation(j.at("activation").get<std::string>());
   network.loss = parse_loss(j.at("loss").get<std::string>());
   network.input = parse_input(j.at("input").get<std::string>());
+  network.output = parse_output(j.value("output", to_string(Output::full)));
+  layout_of(network);  // Error if its parts do not fit
   return network;
 }
 
@@ -139,7 +143,7 @@ template <class Use>
 void for_each_segment(const Layout& layout, Use use) {
   for (const LayerSegments& layer : layout.layers) {
     use(layer.weight, shape_of(layer.weight, false));
-    use(layer.bias, shape_of(layer.bias, true));
+    if (layer.bias.rows > 0) use(layer.bias, shape_of(layer.bias, true));
   }
 }
 
@@ -202,6 +206,9 @@ Model load_model(const std::string& path) {
   model.network = from_metadata(file, "evener.network", network_from);
   from_metadata(file, "evener.transform", [&](const json& j) { transform_from(j, model); });
   const Network& network = model.network;
+  if (network.listed_output() != (format == kShortlistFormat)) {
+    refuse(file, "its network does not fit its head");
+  }
   if (model.transform.feature_count(model.raw_features) != network.features) {
     refuse(file, "the transform does not make the features that the network takes");
   }

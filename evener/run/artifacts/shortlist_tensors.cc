@@ -180,9 +180,6 @@ std::shared_ptr<ShortlistHead> read_shortlist(const TensorFile& file, const Netw
   } catch (const std::exception& problem) {
     throw Error(file.path() + ": metadata '" + kShortlistKey + "': " + problem.what());
   }
-  if (network.hidden.size() != 1 || !network.sparse_input()) {
-    throw Error(file.path() + ": a shortlist head needs one hidden layer with a sparse input");
-  }
   const Reader reader(file);
   const std::size_t features = network.features, labels = network.labels;
   model.feature_count = network.features;

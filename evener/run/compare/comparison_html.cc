@@ -111,7 +111,7 @@ std::string seeds_text(const Comparison& comparison) {
 
 std::string introduction(const Comparison& comparison) {
   const std::size_t count = comparison.strategies.size();
-  std::string text = fmt::format("{} {} trained the same network on {}", count,
+  std::string text = fmt::format("{} {} trained the same network (full head) on {}", count,
                                  count == 1 ? "strategy" : "strategies", comparison.data);
   if (!comparison.devices.empty()) text += ", on " + listed_text(comparison.devices);
   text +=

@@ -1,5 +1,7 @@
 #include "evener/run/options/head_choice.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "evener/core/counted.h"
@@ -27,10 +29,8 @@ std::string only_with(const char* has, const char* lacks, const GivenNames& give
 
 /// Why only the full head can do what the options say; empty: the shortlist head can, too.
 std::string why_full(const GivenNames& given, const TrainOptions& options) {
-  if (!names_one_processor(options.devices)) {
-    const bool several = options.devices.find(',') != std::string::npos;
-    return fmt::format("--devices {} names {}", options.devices,
-                       several ? "several devices" : "another device than cpu");
+  if (!names_processors(options.devices)) {
+    return fmt::format("--devices {} names another device than cpu", options.devices);
   }
   const auto& hidden = options.hidden;
   if (hidden.size() != 1) {
@@ -43,11 +43,16 @@ std::string why_full(const GivenNames& given, const TrainOptions& options) {
 
 }  // namespace
 
-bool names_one_processor(const std::string& devices) {
+bool names_processors(const std::string& devices) {
   if (devices == "auto") return true;
-  if (devices.find(',') != std::string::npos) return false;
-  const DeviceKind* kind = find_device_kind(devices);
-  return kind != nullptr && kind->name == "cpu";
+  for (std::size_t at = 0; at <= devices.size();) {
+    const std::size_t comma = std::min(devices.find(',', at), devices.size());
+    const std::size_t begin = std::min(devices.find_first_not_of(' ', at), comma);
+    const DeviceKind* kind = find_device_kind(devices.substr(begin, comma - begin));
+    if (kind == nullptr || kind->name != "cpu") return false;
+    at = comma + 1;
+  }
+  return true;
 }
 
 void choose_head_by_options(const GivenNames& given, TrainOptions& options) {

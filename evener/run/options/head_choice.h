@@ -8,8 +8,8 @@
 
 namespace evener {
 
-/// Whether --devices names the processor, once: `auto`, `cpu` or `cpu:T`.
-bool names_one_processor(const std::string& devices);
+/// Whether --devices is `auto` or names only parts of the processor: `cpu`, `cpu:T`, or several.
+bool names_processors(const std::string& devices);
 
 /// Replaces --head auto if the other options fit only one of the heads, and sets `head_reason`.
 /// `given`: options that count as given.

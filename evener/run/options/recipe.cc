@@ -57,17 +57,17 @@ double dropout_for(const TrainOptions& options) {
   return widest == options.hidden.end() || *widest >= kWide ? 0.5 : 0.4;
 }
 
-// On a shortlist each step touches few labels, so a narrow layer and row-wise AdaGrad learn in a
-// few epochs (docs/many_labels.md).
+// On a shortlist each step touches few labels, so a narrow layer, AdaGrad and small batches learn
+// in a few epochs (docs/many_labels.md).
 constexpr std::uint32_t kShortlistWidth = 128;
+constexpr std::uint32_t kShortlistBatch = 32;
 constexpr double kShortlistRate = 0.05;
+// The gradient of a batch is a mean: about as large as the first gradients of a row's weights.
+constexpr double kShortlistEpsilon = 0.01 / kShortlistBatch;
+constexpr double kShortlistInputDropout = 0.2;
 constexpr std::uint32_t kShortlistEpochs = 5;
 
 TrainOptions with_shortlist_recipe(TrainOptions options) {
-  options.loss = "sigmoid";
-  options.input = "sparse";
-  options.optimizer = "adagrad";
-  options.dropout = 0;
   if (options.hidden == std::vector{kAutoWidth}) options.hidden = {kShortlistWidth};
   if (options.learning_rate == 0) options.learning_rate = kShortlistRate;
   if (options.epochs == 0 && options.seconds == 0) {
@@ -77,6 +77,20 @@ TrainOptions with_shortlist_recipe(TrainOptions options) {
 }
 
 }  // namespace
+
+TrainOptions with_shortlist_training(TrainOptions options) {
+  options.activation = "relu";
+  options.loss = "sigmoid";
+  options.input = "sparse";
+  options.optimizer = "adagrad";
+  options.epsilon = kShortlistEpsilon;
+  options.dropout = 0;
+  options.input_dropout = kShortlistInputDropout;
+  options.global_batch_size = options.reference_batch = kShortlistBatch;
+  options.decay = "cosine";
+  options.decay_factor = 0;
+  return options;
+}
 
 TrainOptions with_recipe(TrainOptions options, const Dataset& data, std::size_t rows) {
   if (options.has_shortlist()) return with_shortlist_recipe(std::move(options));

@@ -13,7 +13,11 @@ namespace evener {
 /// of `data` that are trained on.
 TrainOptions with_recipe(TrainOptions options, const Dataset& data, std::size_t rows);
 
-/// The same for a resumed run: `auto` options get their values from `earlier`.
+/// How the network of a shortlist head is trained: fixed values of the options that only the full
+/// head has. They do not depend on the data.
+TrainOptions with_shortlist_training(TrainOptions options);
+
+/// `with_recipe` for a resumed run: `auto` options get their values from `earlier`.
 TrainOptions with_earlier_recipe(TrainOptions options, const OptionTexts& earlier);
 
 }  // namespace evener

@@ -116,7 +116,11 @@ std::vector<Row> network_options() {
            "rows, which the model contains; auto: by the data"},
           &T::head, {"auto", "full", "shortlist"})
           .common(kWhichNetwork, Mode::train)
-          .only(Mode::train)
+          .only({Mode::train, Mode::simulate})
+          .except(kCompareModes, ": a comparison trains the full head")
+          .except({Mode::train_nodes, Mode::train_peers, Mode::coordinator},
+                  ": nodes train the full head")
+          .except(kMpiModes, ": ranks train the full head")
           .shaping(),
       ablation_option({"ablate", "",
                        "stages of the shortlist head to leave out, separated by commas, to see "
@@ -124,7 +128,7 @@ std::vector<Row> network_options() {
                        "offset, linear, network; none: all stages"},
                       &T::ablate)
           .needs(shortlist_head())
-          .only(Mode::train)
+          .only({Mode::train, Mode::simulate})
           .shaping(),
       list_option({"hidden", "units",
                    "width of each hidden layer, input side first; auto: 512, 256 for 30000 rows or "
@@ -295,7 +299,6 @@ std::vector<Row> strategy_options() {
                                 .default_text = "cpu",
                                 .value_name = "LIST"}),
       text_option({"emulate", "", "slow devices down, by index or name: 1=x0.25"}, &T::emulate)
-          .needs(full_head())
           .common(kWhichHardware)
           .also(Mode::worker)
           .except(Mode::simulate, kSimulated)
@@ -319,7 +322,6 @@ std::vector<Row> strategy_options() {
       text_option(
           {"strategy", "", "how devices train one model (see evener strategies); auto: by trials"},
           &T::strategy)
-          .needs(full_head())
           .common(kWhichHardware)
           .also(kWorkerModes)
           .except(kCompareModes, ": name what to compare with --strategies")
@@ -346,7 +348,7 @@ std::vector<OptionInfo> train_rows(const std::vector<OptionInfo>& of_strategies)
   add("Training", schedule_options());
   add("Devices and strategy", strategy_options());
   for (const auto& info : of_strategies) {
-    add("Devices and strategy", {Row{info}.needs(full_head()).except(Mode::profile, kOneDevice)});
+    add("Devices and strategy", {Row{info}.except(Mode::profile, kOneDevice)});
   }
   add("Evaluation", evaluation_options());
   add("Output", output_options());

@@ -15,9 +15,6 @@ namespace evener {
 /// The devices of this machine that --devices names.
 std::unique_ptr<Backend> make_local_backend();
 
-/// --head shortlist: retrieval, then training on candidate labels, on the cores of this machine.
-std::unique_ptr<Backend> make_shortlist_backend();
-
 /// Devices simulated in virtual time: the arithmetic is real, only the time is simulated.
 std::unique_ptr<Backend> make_virtual_backend(VirtualTimeOptions options);
 

@@ -5,10 +5,19 @@
 
 #include <fmt/format.h>
 
+#include "evener/core/cores.h"
 #include "evener/core/error.h"
+#include "evener/core/time.h"
 #include "evener/run/session/new_run.h"
+#include "evener/run/session/shortlist_fit.h"
 
 namespace evener {
+
+namespace {
+
+constexpr Seconds kLeastSeconds = 1e-6;  // a plan without time has no end
+
+}  // namespace
 
 RunDevices EngineBackend::open_run_devices(const TrainOptions& options,
                                            const DeviceContext& context) {
@@ -36,6 +45,7 @@ void EngineBackend::set_up(TrainOptions& options, const std::string& strategy, R
 
 void EngineBackend::check(const TrainOptions& options, const TrainingData& data,
                           const Network& network) {
+  if (options.has_shortlist()) check_shortlist(options, data);
   set_training(setup_, options, data, network);
   setup_ = checked(std::move(setup_));
   device_names_.clear();
@@ -44,12 +54,54 @@ void EngineBackend::check(const TrainOptions& options, const TrainingData& data,
 
 void EngineBackend::start(const TrainOptions& options, const TrainingData& data,
                           Checkpoint& start) {
-  const Network& network = start.model.network;
   const Progress& progress = start.progress;
   position_ = {progress.step, progress.epoch, progress.next_row, progress.train_loss_sum,
                progress.training_seconds};
+  preparation_ = 0;
+  if (!options.has_shortlist()) return make_engine(options, data, start);
+  options_ = options;
+  shortlist_ = std::make_unique<ShortlistRun>(options, data, preparing_threads());
+}
+
+int EngineBackend::preparing_threads() const {
+  int threads = 0;
+  for (const auto& device : setup_.devices) threads += device->in_place_threads();
+  return std::clamp(threads, 1, available_cores());
+}
+
+bool EngineBackend::prepare(Checkpoint& start) {
+  if (!shortlist_) return true;
+  const Stopwatch watch;
+  const auto stop = [this] { return context_.interrupted && context_.interrupted() != 0; };
+  if (!shortlist_->prepare(start.model, context_.say, stop)) return false;
+  // A simulation is of the steps.
+  if (!setup_.virtual_time) preparation_ = watch.elapsed();
+  const Seconds left = options_.seconds - position_.seconds - preparation_;
+  if (options_.seconds > 0 && left <= 0) {
+    context_.say(
+        fmt::format("the preparation took {:.1f} s, and no time is left to train the network part",
+                    preparation_));
+  }
+  make_engine(options_, shortlist_->data(), start);
+  return true;
+}
+
+Position EngineBackend::position() const {
+  Position position = position_;
+  position.seconds += preparation_;
+  return position;
+}
+
+void EngineBackend::make_engine(const TrainOptions& options, const TrainingData& data,
+                                Checkpoint& start) {
+  const Network& network = start.model.network;
+  const Progress& progress = start.progress;
   optimizer_vectors_ = static_cast<std::size_t>(state_vectors(training_of(options).optimizer));
   set_training(setup_, options, data, network);
+  // The schedule follows the time of the steps. It ends no sooner than the run by rounding.
+  if (setup_.plan.seconds > 0 && preparation_ > 0) {
+    setup_.plan.seconds = std::max(setup_.plan.seconds - preparation_, 0.0) + kLeastSeconds;
+  }
   hint_ = batch_hint(setup_, network);
   begin_ = setup_.virtual_time ? progress.training_seconds : 0;
   if (setup_.virtual_time) setup_.virtual_time->begins_at = begin_;
@@ -61,11 +113,14 @@ void EngineBackend::start(const TrainOptions& options, const TrainingData& data,
 
 std::string EngineBackend::description() const {
   const StrategyChoice& strategy = engine().strategy();
-  return fmt::format("{} on {}{}", engine().is_virtual() ? "simulating training" : "training",
+  return fmt::format("{} on {}{}{}", engine().is_virtual() ? "simulating training" : "training",
                      engine().device_names(),
                      !has_resolved_auto()                            ? ", whichever are worth it"
                      : strategy.strategy->sharing == Sharing::single ? ""
-                                                                     : " by " + strategy.text());
+                                                                     : " by " + strategy.text(),
+                     shortlist_ ? fmt::format(", with {:.0f} candidate labels a row",
+                                              shortlist_->candidates_a_row())
+                                : "");
 }
 
 bool EngineBackend::run_epoch(bool measures_distance, const AfterStep& after_step) {
@@ -88,7 +143,8 @@ double EngineBackend::loss() const {
 BackendNews EngineBackend::take_news(TrainOptions& options) {
   BackendNews news;
   news.warnings = engine().take_cuts();
-  news.notes = selector_->take_notes();
+  if (shortlist_) news.notes = shortlist_->take_notes();
+  for (auto& note : selector_->take_notes()) news.notes.push_back(std::move(note));
   news.lost_workers = selector_->take_dropped_workers();
   if (const auto choice = selector_->take_choice()) {
     news.notes.insert(news.notes.end(), choice->notes.begin(), choice->notes.end());
@@ -104,7 +160,7 @@ BackendReport EngineBackend::report(double seconds) const {
   BackendReport report;
   report.strategy = engine().strategy().text();
   report.timeline = &engine().timeline();
-  report.workers = worker_results(engine().timeline(), seconds);
+  report.workers = worker_results(engine().timeline(), seconds - preparation_);
   report.communication = selector_->communication();
   report.exchanges_name = exchanges_name(engine().strategy().strategy->sharing);
   report.replica_distance = engine().distance();
@@ -112,7 +168,10 @@ BackendReport EngineBackend::report(double seconds) const {
 }
 
 void EngineBackend::evaluate(const std::function<void(Replica&)>& use) {
-  engine().evaluate([&](Replica& replica) { use(replica); });
+  engine().evaluate([&](Replica& replica) {
+    if (shortlist_) return shortlist_->evaluate(replica, use);
+    use(replica);
+  });
 }
 
 void EngineBackend::take_state(Checkpoint& checkpoint) {
@@ -141,6 +200,7 @@ BackendSummary EngineBackend::summary() const {
 
 void EngineBackend::close(const std::string& /*error*/) {
   selector_.reset();
+  shortlist_.reset();
   setup_ = {};
 }
 

@@ -8,6 +8,7 @@
 
 #include "evener/run/devices/device_selector.h"
 #include "evener/run/session/backend.h"
+#include "evener/run/session/shortlist_run.h"
 
 namespace evener {
 
@@ -16,11 +17,13 @@ class EngineBackend : public Backend {
   void check(const TrainOptions& options, const TrainingData& data,
              const Network& network) override;
   void start(const TrainOptions& options, const TrainingData& data, Checkpoint& start) override;
+  bool prepare(Checkpoint& start) override;
+  Seconds preparation_seconds() const override { return preparation_; }
   std::string description() const override;
   std::string hint() const override { return hint_; }
 
   bool run_epoch(bool measures_distance, const AfterStep& after_step) override;
-  Position position() const override { return position_; }
+  Position position() const override;
   void close_epoch() override {
     position_ = {position_.step, position_.epoch + 1, 0, 0, position_.seconds};
   }
@@ -40,6 +43,8 @@ class EngineBackend : public Backend {
   void close(const std::string& error) override;
 
  protected:
+  /// For `open`: signals and messages of the preparation.
+  void set_context(const BackendContext& context) { context_ = context; }
   /// Opens --devices. The error says so if they are the missing devices of a resumed run.
   static RunDevices open_run_devices(const TrainOptions& options, const DeviceContext& context);
   /// For `open`: the engine's setup. `strategy` trains; with `tries_devices` the trials begin with
@@ -56,8 +61,14 @@ class EngineBackend : public Backend {
 
  private:
   Models& models() { return engine().models(); }
+  void make_engine(const TrainOptions& options, const TrainingData& data, Checkpoint& start);
+  int preparing_threads() const;
 
-  EngineSetup setup_;  // until `start`
+  BackendContext context_;
+  EngineSetup setup_;                        // until the engine is made
+  std::unique_ptr<ShortlistRun> shortlist_;  // null: the full head
+  TrainOptions options_;                     // of a run with it
+  Seconds preparation_ = 0;                  // part of the run's time, and not of position_
   bool tries_devices_ = false;
   std::vector<std::string> device_names_;  // of all devices at the start of the session
   std::size_t optimizer_vectors_ = 0;

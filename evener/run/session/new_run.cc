@@ -43,6 +43,7 @@ Network network_of(const TrainOptions& options, const Dataset& data) {
   network.labels = data.label_count;
   network.activation = parse_activation(options.activation);
   network.loss = parse_loss(options.loss);
+  if (options.has_shortlist()) network.output = Output::listed;
   const double share = static_cast<double>(data.features.nonzeros()) /
                        (static_cast<double>(data.rows()) * data.feature_count);
   if (options.input != "auto") {

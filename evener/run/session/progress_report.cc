@@ -202,7 +202,8 @@ double ProgressReport::epoch_share(const Position& position) const {
 }
 
 double ProgressReport::samples_per_second() const {
-  return static_cast<double>(rows_done_) / std::max(step_seconds_, 1e-9);
+  return static_cast<double>(rows_done_) /
+         std::max(step_seconds_ - backend_.preparation_seconds(), 1e-9);
 }
 
 ProgressState ProgressReport::display_state() const {

@@ -6,7 +6,6 @@
 
 #include "evener/core/error.h"
 #include "evener/core/time.h"
-#include "evener/device/registry.h"
 #include "evener/run/options/head_choice.h"
 
 namespace evener {
@@ -59,47 +58,39 @@ RetrievalOptions retrieval_options(const TrainOptions& options) {
 
 }  // namespace
 
-ShortlistDevice shortlist_device(const std::string& devices, const DeviceContext& context) {
-  ShortlistDevice device{devices, 1, {}};
-  if (devices == "auto") {
-    // The list begins with the processor.
-    const std::string found = context.automatic().list;
-    device.name = found.substr(0, found.find(','));
-    if (device.name != found) {
-      device.notes.push_back(fmt::format(
-          "{}: not used, because --head shortlist trains on the processor; --head full uses it",
-          found.substr(device.name.size() + 1)));
-    }
-  } else if (!names_one_processor(devices)) {
+std::vector<std::string> choose_shortlist_devices(std::string& devices,
+                                                  const DeviceContext& context) {
+  if (devices != "auto") {
+    if (names_processors(devices)) return {};
     throw UsageError(fmt::format(
         "--devices {}: --head shortlist trains on the processor: cpu, or cpu:T for T threads",
         devices));
   }
-  device.threads = static_cast<int>(find_device_kind(device.name)->cores(device.name));
-  return device;
+  // The list begins with the processor.
+  const std::string found = context.automatic().list;
+  devices = found.substr(0, found.find(','));
+  if (devices == found) return {};
+  return {fmt::format(
+      "{}: not used, because --head shortlist trains on the processor; --head full uses it",
+      found.substr(devices.size() + 1))};
 }
 
-void check_shortlist(const TrainOptions& options, const TrainingData& data,
-                     const Network& network) {
+void check_shortlist(const TrainOptions& options) {
   if (options.ablates("neighbours") && options.ablates("cooccurrence")) {
     throw UsageError("--ablate: neighbours or cooccurrence is needed to find candidates");
   }
-  if (network.hidden.size() != 1) {
+  if (options.hidden.size() != 1) {
     throw UsageError("--hidden: --head shortlist has one hidden layer");
   }
+}
+
+void check_shortlist(const TrainOptions& options, const TrainingData& data) {
   if (data.train.features.values.size() != data.train.features.nonzeros()) {
     throw DataError(options.data, 0, "--head shortlist needs features with values");
   }
   if (data.row_count() < 2) {
     throw DataError(options.data, 0, "--head shortlist needs two rows or more");
   }
-}
-
-ResidualOptions residual_options(const TrainOptions& options) {
-  ResidualOptions residual;
-  residual.learning_rate = static_cast<float>(options.learning_rate);
-  residual.seed = options.seed;
-  return residual;
 }
 
 std::optional<FittedShortlist> fit_shortlist(const Dataset& data, const TrainOptions& options,

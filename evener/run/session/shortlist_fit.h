@@ -1,5 +1,4 @@
-// What a run with the shortlist head does before its epochs: devices, checks, retrieval, the wide
-// part.
+// What a run with the shortlist head does before its steps: checks, retrieval, the wide part.
 #pragma once
 
 #include <functional>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "evener/core/team.h"
-#include "evener/retrieval/residual_network.h"
 #include "evener/retrieval/shortlist_head.h"
 #include "evener/run/devices/devices.h"
 #include "evener/run/options/options.h"
@@ -17,18 +15,15 @@
 
 namespace evener {
 
-struct ShortlistDevice {
-  std::string name;
-  int threads = 1;
-  std::vector<std::string> notes;  // for the user: accelerators that are not used
-};
-/// Of --devices; UsageError unless it names the processor, once.
-ShortlistDevice shortlist_device(const std::string& devices, const DeviceContext& context);
+/// Replaces --devices auto by the processor. Returns notes for the user: accelerators that are not
+/// used. UsageError if --devices names an accelerator.
+std::vector<std::string> choose_shortlist_devices(std::string& devices,
+                                                  const DeviceContext& context);
 
-/// UsageError if the network does not fit the shortlist head, or DataError if the data does not.
-void check_shortlist(const TrainOptions& options, const TrainingData& data, const Network& network);
-
-ResidualOptions residual_options(const TrainOptions& options);
+/// UsageError if options contradict the shortlist head.
+void check_shortlist(const TrainOptions& options);
+/// DataError if the data does not fit it.
+void check_shortlist(const TrainOptions& options, const TrainingData& data);
 
 struct ShortlistFitContext {
   Team& team;

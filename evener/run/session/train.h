@@ -51,9 +51,9 @@ struct TrainResult {
   bool in_preparation = false;  // the signal came before the first step of this session
   Progress progress;
   double train_loss = 0;            // mean of the last complete epoch of this session
-  double samples_per_second = 0;    // of this session, without evaluations and checkpoints
+  double samples_per_second = 0;    // of the steps of this session
   double preparation_seconds = 0;   // of this session, before the first step ...
-  double step_seconds = 0;          // ... and in steps; samples_per_second counts both
+  double step_seconds = 0;          // ... and in steps, without evaluations and checkpoints
   Metrics metrics;                  // of the last evaluation; empty: none
   std::uint64_t metrics_epoch = 0;  // epoch of that evaluation
   bool metrics_are_final = true;    // `metrics` are those of the final model

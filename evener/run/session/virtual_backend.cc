@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "evener/core/error.h"
+#include "evener/run/options/recipe.h"
 #include "evener/run/options/strategy_for.h"
 #include "evener/run/session/backends.h"
 #include "evener/run/session/engine_backend.h"
+#include "evener/run/session/shortlist_fit.h"
 
 namespace evener {
 
@@ -24,7 +26,13 @@ class VirtualBackend : public EngineBackend {
   RunKind kind() const override { return RunKind::virtual_time; }
 
   std::vector<std::string> open(TrainOptions& options, const Checkpoint* resumed,
-                                const BackendContext& /*context*/) override {
+                                const BackendContext& context) override {
+    set_context(context);
+    if (options.head == "auto") options.head = "full";
+    if (options.has_shortlist()) {
+      check_shortlist(options);
+      options = with_shortlist_training(std::move(options));
+    }
     for (const auto& [name, given] : {std::pair{"--devices", options.devices != "auto"},
                                       {"--emulate", !options.emulate.empty()},
                                       {"--memory-limit", !options.memory_limit.empty()}}) {
@@ -43,7 +51,10 @@ class VirtualBackend : public EngineBackend {
     if (resumed != nullptr) keep_used(options, *resumed, *devices.virtual_time);
     const std::size_t count = devices.count();
     set_up(options, strategy_for_devices(options, count), std::move(devices), tries_devices);
-    return {};
+    const bool has_cards = std::any_of(models.begin(), models.end(),
+                                       [](const DeviceModel& model) { return !model.in_place; });
+    if (!options.has_shortlist() || !has_cards) return {};
+    return {"this simulates accelerators that can train the shortlist head; real ones cannot yet"};
   }
 
   void add_keys(OptionTexts& texts) const override {

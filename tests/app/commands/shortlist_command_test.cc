@@ -21,8 +21,9 @@ class ShortlistCommand : public CommandTest {
 TEST_F(ShortlistCommand, TrainsTestsPredictsAndDescribes) {
   const Outcome trained = run(shortlist("run", {"--json"}));
   ASSERT_EQ(trained.code, 0) << trained.err;
-  EXPECT_THAT(trained.err, AllOf(HasSubstr("training the shortlist head on cpu:1"),
-                                 HasSubstr("preparation: "), HasSubstr("epoch 5/5")));
+  EXPECT_THAT(trained.err,
+              AllOf(HasSubstr("training on cpu:1"), HasSubstr("candidate labels a row"),
+                    HasSubstr("preparation: "), HasSubstr("epoch 5/5")));
   const Outcome tested =
       run({"test", folder_ / "run/last.safetensors", folder_ / "test.txt", "--json"});
   ASSERT_EQ(tested.code, 0) << tested.err;
@@ -38,11 +39,14 @@ TEST_F(ShortlistCommand, TrainsTestsPredictsAndDescribes) {
 
 TEST_F(ShortlistCommand, RefusesOptionsOfTheOtherHead) {
   expect_error(shortlist("a", {"--loss", "softmax"}), 2, "--loss needs --head full");
-  expect_error(shortlist("b", {"--strategy", "hogwild"}), 2, "--strategy needs --head full");
+  expect_error(shortlist("b", {"--optimizer", "adam"}), 2, "--optimizer needs --head full");
   expect_error({"train", folder_ / "train.txt", "--head", "full", "--ablate", "linear"}, 2,
                "--ablate needs --head shortlist");
   expect_error(shortlist("c", {"--ablate", "wheels"}), 2, "--ablate");
-  expect_error({"simulate", "x.toml", folder_ / "train.txt", "--head", "full"}, 2, "--head");
+  expect_error({"compare", folder_ / "train.txt", "--head", "full"}, 2,
+               "--head: a comparison trains the full head");
+  expect_error({"train", folder_ / "train.txt", "--nodes", "2", "--head", "shortlist"}, 2,
+               "--head: nodes train the full head");
 }
 
 /// 1200 rows, 120 labels, several a row: data for the shortlist head.
@@ -79,16 +83,16 @@ TEST_F(AutoHead, SaysWhatTheDataChose) {
   const Outcome many = choose({"--devices", "auto"});
   ASSERT_EQ(many.code, 0) << many.err;
   EXPECT_THAT(many.err, AllOf(HasSubstr("--head auto: shortlist, because there are 120 labels"),
-                              HasSubstr("training the shortlist head on cpu:"),
+                              HasSubstr("training on cpu:"), HasSubstr("candidate labels a row"),
                               Not(HasSubstr("opencl:0.0: not used"))));
 }
 
 TEST_F(AutoHead, TakesTheHeadThatCanDoWhatTheOptionsSay) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
-      {{"--devices", "cpu:1,cpu:1"}, "full, because --devices cpu:1,cpu:1 names several devices"},
+      {{"--devices", "cpu:1,cpu:1"}, "shortlist, because there are 120 labels"},
       {{"--hidden", "8,8"}, "full, because --hidden asks for 2 hidden layers"},
       {{"--hidden", "none"}, "full, because --hidden asks for no hidden layer"},
-      {{"--strategy", "hogwild"}, "full, because only this head has --strategy"},
+      {{"--strategy", "hogwild"}, "shortlist, because there are 120 labels"},
       {{"--loss", "softmax"}, "full, because only this head has --loss"},
       {{"--ablate", "linear"}, "shortlist, because only this head has --ablate"}};
   for (const auto& [options, line] : cases) {
@@ -98,7 +102,7 @@ TEST_F(AutoHead, TakesTheHeadThatCanDoWhatTheOptionsSay) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("--head auto: " + line));
     const bool is_shortlist = line.starts_with("shortlist");
-    EXPECT_EQ(outcome.err.find("training the shortlist head") != std::string::npos, is_shortlist);
+    EXPECT_EQ(outcome.err.find("candidate labels a row") != std::string::npos, is_shortlist);
   }
 }
 
@@ -147,6 +151,12 @@ TEST_F(ShortlistCommand, PreparationCountsAsTraining) {
   }
   EXPECT_GT(seconds, preparation);
   EXPECT_THAT(run(shortlist("text")).out, HasSubstr("time      preparation 0."));
+}
+
+TEST_F(ShortlistCommand, SaysIfThePreparationLeavesNoTime) {
+  const Outcome outcome = run(shortlist("run", {"--seconds", "0.000001"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("no time is left to train the network part"));
 }
 
 TEST_F(ShortlistCommand, CtrlCInThePreparationSaysThatNothingIsTrained) {

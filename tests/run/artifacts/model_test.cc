@@ -142,8 +142,14 @@ TEST(ModelFile, RefusesModelsThatContradictThemselves) {
 
 TEST(ModelFile, RefusesMetadataThatIsNotWhatItShouldBe) {
   using M = LyingModel;
+  EXPECT_THAT(refusal_after([](M& m) { m.metadata["evener.format"] = "2"; }),
+              HasSubstr("format version '2', this program reads versions 1 and 3"));
   EXPECT_THAT(refusal_after([](M& m) { m.metadata["evener.format"] = "3"; }),
-              HasSubstr("format version '3', this program reads versions 1 and 2"));
+              HasSubstr("its format version does not fit its head"));
+  EXPECT_THAT(refusal_after([](M& m) { m.network("output", "listed"); }),
+              HasSubstr("a listed output needs a sparse input, one hidden layer"));
+  EXPECT_THAT(refusal_after([](M& m) { m.network("output", "square"); }),
+              HasSubstr("unknown output 'square'"));
   EXPECT_THAT(refusal_after([](M& m) { m.metadata.erase("evener.format"); }),
               HasSubstr("is not an evener model"));
   EXPECT_THAT(refusal_after([](M& m) { m.metadata["evener.network"] = "{"; }),

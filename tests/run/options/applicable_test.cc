@@ -139,7 +139,7 @@ const std::map<std::string, std::string>& expected() {
        {"eval-every", "resume", "checkpoint-every", "checkpoint-minutes", "keep"}},
       {"xx..x x ... . x .. . .", {"average", "early-stop", "patience"}},
       {"xx..x x xxx . x .. . .", {"balance", "seconds"}},
-      {"x.... . ... . . .. . .", {"head", "ablate"}},
+      {"x.... x ... . . .. . .", {"head", "ablate"}},
       {"xxxxx x xxx x x xx . .", {"data"}},
       {"x.xxx . x.. . x xx . .", {"devices"}},
       {"xx... . x.x . . x. . .", {"emulate"}},

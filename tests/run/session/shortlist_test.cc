@@ -23,7 +23,6 @@ class ShortlistRun : public TrainFixture {
     options_.devices = "cpu:2";
     options_.optimizer = "adagrad";
     options_.learning_rate = 0;
-    make_backend_ = make_shortlist_backend;
   }
 };
 
@@ -33,8 +32,9 @@ TEST_F(ShortlistRun, LearnsAndLeavesAModelThatPredictsTheSame) {
   EXPECT_GT(result.metrics.at("p@1"), 0.95);
   const Model model = load_model(folder_ / "run/last.safetensors");
   ASSERT_NE(model.shortlist, nullptr);
-  const auto replica = make_shortlist_replica(model.network, *model.shortlist, 1);
-  replica->load(0, model.parameters.span());
+  const auto network = make_device("cpu:1")->make_replica(model.network, {});
+  network->load(0, model.parameters.span());
+  const auto replica = make_shortlist_replica(*network, *model.shortlist, 1);
   const Dataset test = open_data_for(model, options_.test, {}, [](const std::string&) {});
   const auto predictions = predict_all(*replica, test, kEvaluationTop);
   EXPECT_EQ(evaluate(*predictions, test.labels, test.label_count, model.inverse_propensity),
@@ -75,6 +75,33 @@ TEST_F(ShortlistRun, AResumedRunThatIsInterruptedInThePreparationGoesOn) {
   EXPECT_GT(again.progress.step, 0);
   EXPECT_FALSE(resume("cut").in_preparation);
   EXPECT_EQ(model("cut", "last"), model("whole", "last"));
+}
+
+TEST_F(ShortlistRun, SeveralWorkersTrainByAnyStrategy) {
+  options_.devices = "cpu:1,cpu:1";
+  options_.epochs = 10;
+  for (const char* strategy :
+       {"auto", "sync", "adaptive-sgd", "elastic", "hogwild", "gossip", "dasp"}) {
+    SCOPED_TRACE(strategy);
+    options_.strategy = strategy;
+    const TrainResult result = run(strategy);
+    EXPECT_GT(result.metrics.at("p@1"), 0.9);
+    EXPECT_EQ(load_model(folder_ / (std::string(strategy) + "/last.safetensors")).network.output,
+              Output::listed);
+  }
+}
+
+TEST_F(ShortlistRun, SimulatedDevicesTrainTheSameAsRealOnes) {
+  options_.devices = "cpu:1";
+  run("real");
+  options_.devices = "auto";
+  VirtualTimeOptions one;
+  one.devices = {DeviceModel{.name = "one"}};
+  make_backend_ = [&] { return make_virtual_backend(one); };
+  const TrainResult result = run("virtual");
+  EXPECT_EQ(result.preparation_seconds, 0);  // a simulation is of the steps
+  EXPECT_THAT(result.notes, testing::Contains(HasSubstr("real ones cannot yet")));
+  EXPECT_EQ(model("virtual", "last"), model("real", "last"));
 }
 
 TEST_F(ShortlistRun, TrainsForTheTimeThatIsGiven) {
@@ -128,8 +155,8 @@ TEST_F(ShortlistRun, EachStageCanBeLeftOut) {
 }
 
 TEST_F(ShortlistRun, RefusesWhatItCannotDo) {
-  options_.devices = "cpu:1,cpu:1";
-  EXPECT_THAT(error_of([&] { run("a"); }), HasSubstr("--devices cpu:1,cpu:1: --head shortlist"));
+  options_.devices = "cpu:1,opencl:0.0";
+  EXPECT_THAT(error_of([&] { run("a"); }), HasSubstr("--devices cpu:1,opencl:0.0: --head"));
   options_.devices = "cpu";
   options_.hidden = {8, 8};
   EXPECT_THAT(error_of([&] { run("b"); }), HasSubstr("--hidden: --head shortlist"));

@@ -16,4 +16,7 @@ inline float log_loss(float score, bool positive) {
   return std::max(against, 0.0F) + std::log1p(std::exp(-std::abs(against)));
 }
 
+/// The log-odds of true labels that are not candidates, in the loss of a prediction.
+inline constexpr float kAbsentLogOdds = -12;
+
 }  // namespace evener

@@ -18,7 +18,7 @@ struct Scored {
 
 /// Better first; equal scores: the smaller id first. A total order, so results do not depend on the
 /// order of arrival.
-inline constexpr auto is_better = [](const Scored& a, const Scored& b) {
+inline constexpr auto kBetterFirst = [](const Scored& a, const Scored& b) {
   return a.score > b.score || (a.score == b.score && a.id < b.id);
 };
 
@@ -47,7 +47,7 @@ class BestOf {
   }
   std::span<const Scored> finish_sorted() {
     finish();
-    std::sort(items_.begin(), items_.end(), is_better);
+    std::sort(items_.begin(), items_.end(), kBetterFirst);
     return items_;
   }
 
@@ -59,7 +59,7 @@ class BestOf {
       return;
     }
     const auto last = items_.begin() + static_cast<std::ptrdiff_t>(k_) - 1;
-    std::nth_element(items_.begin(), last, items_.end(), is_better);
+    std::nth_element(items_.begin(), last, items_.end(), kBetterFirst);
     least_ = last->score;
     items_.resize(k_);
   }
