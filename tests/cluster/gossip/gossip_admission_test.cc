@@ -1,5 +1,6 @@
 // Processes that connect to a gossip peer and are not accepted.
 #include <cmath>
+#include <deque>
 
 #include "tests/cluster/gossip/gossip_peers.h"
 #include "tests/sanitized.h"
@@ -72,7 +73,11 @@ TEST_P(GossipAdmission, ASecondHelloOfAnyKindEndsTheConnection) {
 /// Only gRPC can be reached by strangers.
 class GossipAdmissionDeadline : public GossipAdmission {
  protected:
-  GossipAdmissionDeadline() : GossipAdmission(0.5) {}
+  GossipAdmissionDeadline() : GossipAdmission(kSeconds) {}
+
+ private:
+  // A machine under heavy load accepts a connection later than one that is idle.
+  static constexpr double kSeconds = 5;
 };
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GossipAdmissionDeadline);
 INSTANTIATE_TEST_SUITE_P(Over, GossipAdmissionDeadline,
@@ -85,11 +90,13 @@ TEST_P(GossipAdmissionDeadline, APeerClosesOnlyWhatItDoesNotAccept) {
   Puppet puppet(network_, addresses);
   const auto peer = start(0, addresses, "gossip:period=1000000", 1e-3);
   puppet.send_hello(peer_hello(addresses));
+  std::deque<PeerStranger> strangers;  // they wait for the same deadline
   for (const auto& hello : useless_peer_hellos()) {
-    PeerStranger stranger(network_, addresses[0]);
-    stranger.send(hello);
+    strangers.emplace_back(network_, addresses[0]).send(hello);
+  }
+  for (auto& stranger : strangers) {
     stranger.inbox->head(wire::Head::kRefusal);
-    EXPECT_THAT(stranger.inbox->end(), HasSubstr("ended")) << hello.ShortDebugString();
+    EXPECT_THAT(stranger.inbox->end(), HasSubstr("ended"));
   }
   EXPECT_EQ(answer_to_a_bad_offer(puppet, work_).kind(), wire::GossipMessage::DECLINE)
       << "its connection was kept";
