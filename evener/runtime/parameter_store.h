@@ -2,9 +2,9 @@
 // policy's decision. The worker's side is node_replica.h. Both are in one process, or connected by
 // a network.
 //
-// Of the sparse rows (nn/network.h), a pull has only those that changed since the worker's last
-// pull, and a push only those that the worker changed. Workers pull and push while the scheduler
-// updates the model: a lock makes each pull see whole updates.
+// A pull has only the sparse rows (nn/network.h) that changed since the worker's last pull, and a
+// push only those that the worker changed. Workers pull and push while the scheduler updates the
+// model: a lock makes each pull see whole updates.
 #pragma once
 
 #include <cstdint>

@@ -89,35 +89,34 @@ DeviceModel model(double per_row, bool in_place = false, int threads = 1) {
   return device;
 }
 
-class SingleWorker : public testing::TestWithParam<std::string> {};
+class SingleWorker : public testing::TestWithParam<std::string> {
+ protected:
+  /// The strategy against `plain`, which is sequential: on a real device, and on simulated ones.
+  static void expect_same_bits(const Dataset& data, const Setting& plain) {
+    SCOPED_TRACE(to_string(plain.optimizer));
+    const auto expected = trained(data, plain).parameters;
+    Setting setting = plain;
+    setting.strategy = GetParam();
+    EXPECT_EQ(trained(data, setting).parameters, expected);
+    setting.models = {model(1e-4, true)};
+    EXPECT_EQ(trained(data, setting).parameters, expected) << "virtual";
+    setting.models = {model(1e-4, false)};
+    if (GetParam().starts_with("hogwild")) return;  // takes CPUs only
+    EXPECT_EQ(trained(data, setting).parameters, expected) << "on a card";
+  }
+};
 
 TEST_P(SingleWorker, EqualsSequentialBitForBitInRealAndVirtualTime) {
   const Dataset data = small_data(300);
   for (const auto optimizer : {Optimizer::sgd, Optimizer::momentum, Optimizer::adam}) {
-    Setting plain{.strategy = "sequential"};
-    plain.optimizer = optimizer;
-    const auto expected = trained(data, plain).parameters;
-    Setting setting = plain;
-    setting.strategy = GetParam();
-    EXPECT_EQ(trained(data, setting).parameters, expected) << to_string(optimizer);
-    setting.models = {model(1e-4, true)};
-    EXPECT_EQ(trained(data, setting).parameters, expected) << to_string(optimizer) << " virtual";
-    setting.models = {model(1e-4, false)};
-    if (GetParam().starts_with("hogwild")) continue;  // takes CPUs only
-    EXPECT_EQ(trained(data, setting).parameters, expected) << to_string(optimizer) << " on a card";
+    expect_same_bits(data, {.strategy = "sequential", .optimizer = optimizer});
   }
 }
 
 TEST_P(SingleWorker, EqualsSequentialWithAListedOutput) {
   const Dataset data = with_random_candidates(small_data(300), 5);
   for (const auto optimizer : {Optimizer::sgd, Optimizer::adagrad}) {
-    Setting plain{.strategy = "sequential", .optimizer = optimizer, .listed = true};
-    const auto expected = trained(data, plain).parameters;
-    Setting setting = plain;
-    setting.strategy = GetParam();
-    EXPECT_EQ(trained(data, setting).parameters, expected) << to_string(optimizer);
-    setting.models = {model(1e-4, true)};
-    EXPECT_EQ(trained(data, setting).parameters, expected) << to_string(optimizer) << " virtual";
+    expect_same_bits(data, {.strategy = "sequential", .optimizer = optimizer, .listed = true});
   }
 }
 

@@ -77,19 +77,11 @@ void InputLayer::take_error(Activity& out, std::size_t begin, std::size_t end) {
   out.error_rows(error_rows_.data(), begin, end);
 }
 
-// The bias follows the weights as one more row: that of a feature which is 1 in every row.
 void InputLayer::update(const SparseBatch& batch, const ModelVectors& vectors,
                         const UpdateRule& rule, int member) {
   const auto bias = static_cast<std::uint32_t>(segments_.weight.rows);
   const auto& mine = groups_.group(member, [&](auto use) {
-    for (std::size_t r = 0; r < batch.rows(); ++r) {
-      const RowView row = batch.row(r);
-      const auto source = static_cast<std::uint32_t>(r);
-      for (std::size_t i = 0; i < row.indices.size(); ++i) {
-        use(row.indices[i], source, row.values[i]);
-      }
-      use(bias, source, 1.0F);
-    }
+    for (std::size_t r = 0; r < batch.rows(); ++r) batch.for_inputs(r, bias, use);
   });
   float* gradient = scratch_[static_cast<std::size_t>(member)].data();
   update_rows(mine, {error_rows_.data(), width_}, vectors, rule, bias, gradient);

@@ -25,6 +25,17 @@ class SparseBatch {
     const std::size_t count = offsets_[r + 1] - offsets_[r];
     return {{indices_.data() + offsets_[r], count}, {values_.data() + offsets_[r], count}};
   }
+  /// Calls use(parameter row, r, value) for the features of row r, and for the bias: it follows the
+  /// weights as one more row, that of a feature which is 1 in every row.
+  template <class Use>
+  void for_inputs(std::size_t r, std::uint32_t bias, Use use) const {
+    const RowView features = row(r);
+    const auto source = static_cast<std::uint32_t>(r);
+    for (std::size_t i = 0; i < features.indices.size(); ++i) {
+      use(features.indices[i], source, features.values[i]);
+    }
+    use(bias, source, 1.0F);
+  }
 
  private:
   std::vector<std::size_t> offsets_{0};

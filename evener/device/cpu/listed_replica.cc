@@ -159,12 +159,7 @@ void ListedReplica::update(const Batch& batch, const UpdateRule& rule, int membe
   const std::uint32_t bias = bias_row(network_);
   const auto& mine = groups_.group(member, [&](auto use) {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      const RowView features = sparse_.row(r);
-      const auto source = static_cast<std::uint32_t>(r);
-      for (std::size_t i = 0; i < features.indices.size(); ++i) {
-        use(features.indices[i], source, features.values[i]);
-      }
-      use(bias, source, 1.0F);
+      sparse_.for_inputs(r, bias, use);
       const auto labels = batch.data->candidates.row(batch.rows[r]).indices;
       const auto outputs = static_cast<std::uint32_t>(rows_.size() + r);
       for (std::size_t i = 0; i < labels.size(); ++i) {
